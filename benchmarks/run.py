@@ -1,0 +1,124 @@
+"""Runs every benchmark and writes RESULTS.md beside it: `make bench`."""
+
+import argparse
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import decode
+import startup
+import train
+import turns
+
+HEAD = """# Speed and memory beside other libraries
+
+One run of `make bench` on one machine: {machine}.
+Python {python}; {versions}.
+
+Each library runs in a process of its own, all take turns ({rounds} rounds), and the medians are compared. Every process
+has {threads} threads, each bound to a core. Rounds that other programs disturbed (over 10 % of the processors) are left
+out, as long as half of the rounds remain; "others" is the most that such programs took in a round that counts. Read the
+ratios: the absolute numbers belong to the machine. Peak memory is that of the whole process, libraries included.
+"""
+
+
+def table(columns: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def training_section(result: dict[str, Any]) -> str:
+    """Tokens a second, and our ratio to each library."""
+    rows, ours = result["rows"], result["rows"]["allyouneed"]["tokens_per_second"]
+    best = max(row["tokens_per_second"] for name, row in rows.items() if name != "allyouneed")
+    body = [
+        [
+            name,
+            f"{row['tokens_per_second']:,.0f}",
+            f"{ours / row['tokens_per_second']:.2f}",
+            f"{row['peak_share']:.0%}",
+            f"{row['peak_mb']:,.0f}",
+            f"{row['others']:.0%}",
+        ]
+        for name, row in rows.items()
+    ]
+    columns = ["library", "target tokens/s", "allyouneed is × as fast", "share of peak", "peak memory, MB", "others"]
+    return (
+        f"## Training, {result['shape']} shape: {ours / best:.2f} × the best other library\n\n"
+        f"Whole updates (forward, label-smoothed loss, backward, Adam) with dropout 0.1 on {result['batches']} "
+        f"length-sorted batches of {result['tokens'] // result['batches']:,} target tokens. Padding does not count. "
+        f"The peak is that of 2048 × 2048 float32 products in the same run: {result['peak_gflops']:.0f} GFLOP/s.\n\n"
+        + table(columns, body)
+    )
+
+
+def decoding_section(result: dict[str, Any]) -> str:
+    """Tokens a second, and below them our ratio to each library."""
+    rows, ours = result["rows"], result["rows"]["allyouneed float32"]["tokens_per_second"]
+    settings = [f"beam {beam}, batch {count}" for beam, count in decode.SETTINGS]
+    speeds, ratios = list[list[str]](), list[list[str]]()
+    for name, row in rows.items():
+        speed = row["tokens_per_second"]
+        facts = [f"{row['peak_mb']:,.0f}", f"{row['same']:.0%}", f"{row['others']:.0%}"]
+        speeds.append([name, *(f"{value:,.0f}" for value in speed), *facts])
+        if name != "allyouneed float32":
+            ratios.append([name, *(f"{own / value:.2f}" for own, value in zip(ours, speed, strict=True))])
+    return (
+        f"## Decoding, {result['shape']} shape\n\nThe same random weights everywhere, sources of about 22 tokens, "
+        f"{decode.LENGTH} tokens written for each. How many times as fast as each library `allyouneed float32` is:\n\n"
+        + table(["library", *settings], ratios)
+        + f'\n\nTarget tokens a second; "same" is the share of texts that equal those of {decode.REFERENCE}:\n\n'
+        + table(["library", *settings, "peak memory, MB", "same", "others"], speeds)
+    )
+
+
+def startup_section(result: dict[str, float]) -> str:
+    """Seconds until the command line answers."""
+    rows = [[name, f"{seconds:.2f}"] for name, seconds in result.items()]
+    return "## Starting\n\n" + table(["command", "seconds"], rows)
+
+
+def processor() -> str:
+    """The processor's name, and how many of its cores there are."""
+    name = platform.machine()
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                name = line.split(":", 1)[1].strip()
+                break
+    return f"{turns.THREADS} cores of {name}, {platform.system()}"
+
+
+def main() -> None:
+    """Measures and writes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shapes", nargs="+", default=["small", "base"], choices=list(train.SHAPES))
+    parser.add_argument("--rounds", type=int, default=5, help="turns of every library")
+    parser.add_argument("--batches", type=int, default=4, help="training batches a turn")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("RESULTS.md"), help="file to write")
+    options = parser.parse_args()
+    libraries = ("torch", "transformers", "x-transformers", "ctranslate2")
+    versions = ", ".join(f"{name} {version(name)}" for name in libraries)
+    sections = [
+        HEAD.format(
+            machine=processor(),
+            python=platform.python_version(),
+            versions=versions,
+            rounds=options.rounds,
+            threads=turns.THREADS,
+        )
+    ]
+    for shape in options.shapes:
+        work = train.Work(shape, batches=options.batches, tokens=2048)
+        sections.append(training_section(train.measure(work, rounds=options.rounds)))
+    for shape in options.shapes:
+        sections.append(decoding_section(decode.measure(shape, rounds=options.rounds)))
+    sections.append(startup_section(startup.measure(rounds=options.rounds)))
+    options.out.write_text("\n\n".join(section.strip() for section in sections) + "\n", "utf-8")
+    print(f"written: {options.out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Models as files: formats in and out."""

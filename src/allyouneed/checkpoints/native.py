@@ -1,0 +1,236 @@
+"""The package's own format: a folder of plain files. Nothing in it is pickled, and nothing is ever unpickled.
+
+`config.json` (format, architecture, every field of the config), `model.safetensors`, `tokenizer.json`, and where they
+are known `recipe.toml` (what made it), `metrics.jsonl` (how the training went) and `README.md` (the model card).
+"""
+
+import json
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, asdict, fields
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from allyouneed.checkpoints.atomic import staged_folder
+from allyouneed.errors import InputError, nearest
+from allyouneed.models.transformer import Transformer, TransformerConfig
+from allyouneed.text.tokenizer import Tokenizer
+
+FORMAT = 1
+ARCHITECTURES = {"transformer": (TransformerConfig, Transformer)}
+CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+RECIPE, METRICS, CARD = "recipe.toml", "metrics.jsonl", "README.md"
+
+
+class SavedModel(NamedTuple):
+    """What a model folder holds. The model is in evaluation mode, its weights in float32."""
+
+    config: TransformerConfig
+    model: Transformer
+    tokenizer: Tokenizer
+    recipe: str | None
+
+
+def save_model(
+    folder: Path,
+    model: Transformer,
+    tokenizer: Tokenizer,
+    *,
+    recipe_text: str | None = None,
+    metrics_text: str | None = None,
+    card: str | None = None,
+    dtype: torch.dtype = torch.float32,
+) -> None:
+    """Writes a model folder, whole or not at all; files of these names are replaced and others are left alone.
+
+    `recipe_text`, `metrics_text` and `card` are the texts of their files; None leaves what is there. `dtype` is
+    float32, or float16 for half the size.
+
+    Raises InputError when the disk is full or a weight does not fit into float16.
+    """
+    architecture = next(name for name, (_, kind) in ARCHITECTURES.items() if type(model) is kind)
+    config = {"format": FORMAT, "architecture": architecture, **asdict(model.config)}
+    tensors = {name: stored(name, tensor, dtype) for name, tensor in own_tensors(model).items()}
+    texts = {CONFIG: json.dumps(config, indent=2) + "\n", RECIPE: recipe_text, METRICS: metrics_text, CARD: card}
+    with staged_folder(folder) as staging:
+        for name, text in texts.items():
+            if text is not None:
+                (staging / name).write_text(text, "utf-8", newline="\n")
+        tokenizer.save(staging / TOKENIZER)
+        try:
+            save_file(tensors, staging / WEIGHTS, metadata={"format": "pt"})
+        except SafetensorError as error:
+            raise OSError(f"{error}") from error
+
+
+def load_model(folder: Path) -> SavedModel:
+    """Reads a model folder. The weights are read through a memory map, one tensor at a time.
+
+    Raises InputError with one sentence for a missing, foreign, truncated or damaged file, for the first tensor that
+    does not fit, for weights that are not numbers, and for a tokenizer that belongs to another model.
+    """
+    check_folder(folder)
+    architecture, config = read_config(folder / CONFIG)
+    tokenizer = Tokenizer.load(folder / TOKENIZER)
+    if tokenizer.vocab_size != config.vocab_size:
+        raise InputError(
+            f"{folder / TOKENIZER} has {tokenizer.vocab_size:,} pieces, but the model's vocabulary has "
+            f"{config.vocab_size:,}: the tokenizer belongs to another model."
+        )
+    with EmptyParameters():
+        model = ARCHITECTURES[architecture][1](config)
+    fill(model, folder / WEIGHTS)
+    return SavedModel(config, model.eval(), tokenizer, read_text(folder / RECIPE))
+
+
+def check_folder(folder: Path) -> None:
+    """Refuses a folder that lacks a file without which there is no model."""
+    if not folder.is_dir():
+        raise InputError(f"There is no model folder {folder}.")
+    missing = [name for name in (CONFIG, WEIGHTS, TOKENIZER) if not (folder / name).is_file()]
+    if missing:
+        raise InputError(f"{folder} is no model folder: it lacks {' and '.join(missing)}.")
+
+
+def read_config(path: Path) -> tuple[str, TransformerConfig]:
+    """Architecture and config of a `config.json`. Errors name the field, what is allowed, and the nearest spelling."""
+    try:
+        raw: Any = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON: {error}.") from error
+    if not isinstance(raw, dict) or "format" not in raw:
+        raise InputError(f'{path} has no "format": this is no folder that allyouneed wrote.')
+    values = cast(dict[str, Any], raw)
+    version, architecture = values.pop("format"), values.pop("architecture", None)
+    if version != FORMAT:
+        raise InputError(f"{path} has format {version!r}, and this version of allyouneed reads format {FORMAT}.")
+    if architecture not in ARCHITECTURES:
+        hint = nearest(str(architecture), ARCHITECTURES)
+        raise InputError(f"{path}: unknown architecture {architecture!r} (known: {', '.join(ARCHITECTURES)}).{hint}")
+    kind = ARCHITECTURES[architecture][0]
+    check_fields(path, kind, values)
+    try:
+        return architecture, kind(**values)
+    except ValueError as error:
+        raise InputError(f"{path}: {error}.") from error
+
+
+def check_fields(path: Path, kind: type, values: Mapping[str, object]) -> None:
+    """Holds names and types of `values` against a config class."""
+    hints = get_type_hints(kind)
+    for name, value in values.items():
+        if name not in hints:
+            raise InputError(f'{path}: unknown field "{name}".{nearest(name, hints)}')
+        if not fits(value, hints[name]):
+            wanted = getattr(hints[name], "__name__", str(hints[name]))
+            raise InputError(f'{path}: "{name}" = {value!r} is not of type {wanted}.')
+    for field in fields(kind):
+        if field.default is MISSING and field.name not in values:
+            raise InputError(f'{path}: the field "{field.name}" is missing.')
+
+
+def fits(value: object, hint: Any) -> bool:
+    """Is a JSON value of the type that a config field is annotated with?"""
+    if get_origin(hint) is UnionType:
+        return any(fits(value, option) for option in get_args(hint))
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) is hint
+
+
+def own_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """What the model stores, in its own order; a tensor that stands in several places once, under its first name."""
+    seen = set[int]()
+    tensors = dict[str, Tensor]()
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        if id(tensor) not in seen:
+            seen.add(id(tensor))
+            tensors[name] = tensor
+    return tensors
+
+
+def stored(name: str, tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    """The tensor as it goes into the file."""
+    if not tensor.is_floating_point():
+        return tensor.detach().cpu().contiguous()
+    if dtype == torch.float16 and bool((tensor.abs() > torch.finfo(dtype).max).any()):
+        raise InputError(f"{name} holds a weight beyond ±65504, the range of float16: save in float32.")
+    return tensor.detach().to("cpu", dtype).contiguous()
+
+
+@torch.no_grad()
+def fill(model: nn.Module, path: Path) -> None:
+    """Copies the weights of a file into the model, after every name and shape was checked."""
+    tensors = own_tensors(model)
+    with opened(path) as file:
+        names: set[str] = set(file.keys())
+        for name, tensor in tensors.items():
+            if name not in names:
+                raise InputError(f"{path} has no tensor {name}: the weights belong to another model.")
+            shape = list(file.get_slice(name).get_shape())
+            if shape != list(tensor.shape):
+                raise InputError(f"{path}: {name} has the shape {shape}, but the config asks for {list(tensor.shape)}.")
+        extra = sorted(names - tensors.keys())
+        if extra:
+            raise InputError(f"{path} holds a tensor {extra[0]} that the config has no place for.")
+        for name, tensor in tensors.items():
+            tensor.copy_(file.get_tensor(name))
+            if not bool(torch.isfinite(tensor).all()):
+                raise InputError(f"{path}: {name} holds values that are not finite numbers, so the model is spoilt.")
+
+
+@contextmanager
+def opened(path: Path) -> Generator[Any]:
+    """A safetensors file, memory-mapped. Raises InputError where it is cut short or something else."""
+    try:
+        with safe_open(path, "pt") as file:
+            yield file
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{path} {ailment(path, error)}.") from error
+
+
+def ailment(path: Path, error: Exception) -> str:
+    """Why a file cannot be read as safetensors: the header says how long the whole must be."""
+    with path.open("rb") as file:
+        size = path.stat().st_size
+        head = int.from_bytes(file.read(8), "little")
+        opening = file.read(1)
+        if size < 8 or opening != b"{":
+            return "is not a safetensors file"
+        if 8 + head > size:
+            return f"is cut short: {size:,} bytes, and its header alone takes {8 + head:,}"
+        file.seek(8)
+        try:
+            header: dict[str, Any] = json.loads(file.read(head))
+            whole = 8 + head + max(entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__")
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return f"is damaged: {error}"
+    return f"is {'cut short' if size < whole else 'damaged'}: {size:,} bytes where {whole:,} belong"
+
+
+def read_text(path: Path) -> str | None:
+    """The text of a file, or None where there is none."""
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from error
+
+
+class EmptyParameters(TorchFunctionMode):
+    """Within it a module is built without drawing its first weights: a file fills them, and no random state moves."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(func, "__module__", None) == "torch.nn.init" or func in (Tensor.uniform_, Tensor.normal_):
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))

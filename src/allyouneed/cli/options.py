@@ -1,0 +1,15 @@
+"""Arguments and options that several verbs share."""
+
+from typing import Annotated
+
+import typer
+
+Texts = Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="Text; without it, lines of standard input.")]
+Model = Annotated[str, typer.Option(metavar="M", help='A shipped model ("zoo:en-fr") or the folder of a trained one.')]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
+Columns = Annotated[
+    tuple[int, int] | None,
+    typer.Option(
+        metavar="S T", help="Columns of a .tsv that hold source and target, from 0. Default: the recipe's, or 0 1."
+    ),
+]

@@ -1,0 +1,83 @@
+"""`allyouneed translate`."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from allyouneed.cli.options import Json, Model, Texts
+from allyouneed.cli.progress import progress
+from allyouneed.cli.streams import chunks, until_too_long, write, write_json
+
+if TYPE_CHECKING:
+    from allyouneed.pipeline import Translation
+
+
+def translate(
+    text: Texts = None,
+    model: Model = "zoo:en-fr",
+    beam: Annotated[int, typer.Option(min=1, help="Hypotheses followed at a time; 1 is greedy.")] = 4,
+    nbest: Annotated[int, typer.Option(min=1, help="Translations of each line, best first; at most --beam.")] = 1,
+    align: Annotated[bool, typer.Option("--align", help="Also say which word came from which.")] = False,
+    length_penalty: Annotated[
+        float,
+        typer.Option(min=0, help="Power of the length that hypotheses are compared by; 0: length does not count."),
+    ] = 0.6,
+    as_json: Json = False,
+) -> None:
+    """Translate text: one line out for every line in.
+
+    With --nbest N every line gives N lines, each a score, a tab and the text. With --align a tab and pairs i-j follow
+    the text: its word j came from word i of the source, counted from 0.
+
+    For example:
+      allyouneed translate "The file was saved."
+      allyouneed translate --model runs/mine --beam 8 < in.txt > out.txt
+    """
+    from allyouneed.pipeline import load
+
+    pipe = load(model)
+    before = 0
+    for lines in chunks(text):
+
+        def work(size: int, lines: list[str] = lines, before: int = before) -> list["Translation"]:
+            with progress(f"from line {before + 1:,}", size) as tell:
+                return pipe.translate(
+                    lines[:size], beam=beam, nbest=nbest, length_penalty=length_penalty, align=align, on_progress=tell
+                )
+
+        for line, result in zip(lines, until_too_long(work, len(lines), before), strict=False):
+            if as_json:
+                write_json({"source": line, **described(result, nbest)})
+            else:
+                write(*printed(result, nbest))
+        before += len(lines)
+
+
+def printed(result: "Translation", nbest: int) -> list[str]:
+    """The lines that one source line gives."""
+    if nbest == 1:
+        return [with_words(result)]
+    ranked = [f"{one.score:.4f}\t{with_words(one)}" for one in result.nbest]
+    return ranked + [""] * (nbest - len(ranked))
+
+
+def with_words(result: "Translation") -> str:
+    """The text, and its word alignment where there is one."""
+    if result.alignment is None:
+        return result.text
+    return f"{result.text}\t{' '.join(f'{source}-{target}' for source, target in result.alignment.words)}"
+
+
+def described(result: "Translation", nbest: int) -> dict[str, Any]:
+    """A translation as JSON."""
+    facts: dict[str, Any] = {"text": result.text, "score": result.score, "tokens": result.tokens}
+    if result.alignment is not None:
+        facts["alignment"] = {
+            "source_tokens": result.alignment.source,
+            "pairs": result.alignment.pairs,
+            "words": result.alignment.words,
+            "matrix": result.alignment.matrix.tolist(),
+        }
+    if nbest > 1:
+        facts["nbest"] = [described(one, 1) for one in result.nbest]
+    return facts

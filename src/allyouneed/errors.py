@@ -1,0 +1,22 @@
+"""Errors that the user can mend: one sentence that says what is wrong, where, and what is allowed."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class InputError(Exception):
+    """Something in the user's input. The command line prints the message alone and exits with `status`."""
+
+    status = 1
+
+
+class UsageError(InputError):
+    """The command, recipe or call itself is wrong: an unknown key, name or value."""
+
+    status = 2
+
+
+def nearest(word: str, allowed: Iterable[str]) -> str:
+    """The hint ` Did you mean "x"?` for the allowed spelling closest to `word`, or an empty string."""
+    close = get_close_matches(word, list(allowed), n=1, cutoff=0.6)
+    return f' Did you mean "{close[0]}"?' if close else ""

@@ -1,0 +1,68 @@
+"""The models that the figures may use: those that ship, and the user's own. Each is loaded once, when first asked for."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+from allyouneed import pipeline
+from allyouneed.errors import InputError, UsageError, nearest
+from allyouneed.pipeline import Translator
+
+
+@dataclass
+class _Shelf:
+    """One model's place. The lock is held while it computes: hooks that capture its insides see one run at a time."""
+
+    lock: Lock = field(default_factory=Lock)
+    pipe: Translator | None = None
+
+
+class Models:
+    """Named models. `own` are names and folders beside the shipped ones; `open_any` lets any name be loaded (a notebook).
+
+    A page may only ask for the names that its server was started with, so no request can make it read another folder.
+    """
+
+    def __init__(
+        self,
+        own: Sequence[str] = (),
+        *,
+        shipped: Sequence[str] = (),
+        open_any: bool = False,
+        load: Callable[[str], Translator] = pipeline.load,
+    ) -> None:
+        shipped = shipped or pipeline.shipped()
+        self.own = tuple(name for name in dict.fromkeys(own) if name not in shipped)
+        self._shelves = {name: _Shelf() for name in (*self.own, *shipped)}
+        self._open_any = open_any
+        self._load = load
+
+    @contextmanager
+    def use(self, name: str) -> Iterator[Translator]:
+        """The model, for this thread alone. Raises InputError where it cannot be loaded or is not one of ours."""
+        if name not in self._shelves:
+            if not self._open_any:
+                known = ", ".join(self._shelves) or "none"
+                raise UsageError(f'There is no model "{name}" here.{nearest(name, self._shelves)} Models: {known}.')
+            self._shelves.setdefault(name, _Shelf())
+        shelf = self._shelves[name]
+        with shelf.lock:
+            if shelf.pipe is None:
+                shelf.pipe = self._load(name)
+            yield shelf.pipe
+
+    def card(self, name: str) -> dict[str, Any]:
+        """What the chip beside a figure says of a model: size and card, or the sentence why it cannot be used."""
+        known = {"name": name, "own": name in self.own}
+        try:
+            with self.use(name) as pipe:
+                parameters = sum(parameter.numel() for parameter in pipe.model.parameters())
+                return {**known, "parameters": parameters, "card": pipe.card}
+        except InputError as problem:
+            return {**known, "problem": str(problem)}
+
+    def cards(self) -> list[dict[str, Any]]:
+        """A card for each model, the user's own first."""
+        return [self.card(name) for name in self._shelves]

@@ -1,0 +1,110 @@
+"""The guide's server: the page, its front-end files, and one address for each figure's numbers. On the loopback only."""
+
+import socket
+import webbrowser
+from collections.abc import Awaitable, Callable, Sequence
+from threading import Thread
+from typing import Annotated, Any
+
+import uvicorn
+from fastapi import APIRouter, Body, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from allyouneed.errors import InputError, UsageError, nearest
+from allyouneed.guide.language import LANGUAGES
+from allyouneed.guide.models import Models
+from allyouneed.guide.page import WEB, page
+from allyouneed.guide.widgets import WIDGETS
+from allyouneed.guide.widgets.base import Refused, Widget
+
+HOST = "127.0.0.1"
+# The browser itself refuses whatever would leave this machine.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+routes = APIRouter()
+
+
+@routes.get("/")
+def show_page(request: Request, lang: str = "") -> HTMLResponse:
+    """The page, in the asked language or in the server's own."""
+    return HTMLResponse(page(lang if lang in LANGUAGES else request.app.state.lang))
+
+
+@routes.get("/api/models")
+def list_models(request: Request) -> list[dict[str, Any]]:
+    """A card for each model that the figures may use."""
+    return request.app.state.models.cards()
+
+
+@routes.post("/api/{name}")
+def compute(request: Request, name: str, inputs: Annotated[dict[str, Any], Body()]) -> dict[str, Any]:
+    """The numbers of one figure."""
+    return widget(name).answer(inputs, request.app.state.models)
+
+
+@routes.get("/api/{name}/code")
+def show_code(name: str) -> list[dict[str, Any]]:
+    """The functions that computed one figure, as they run."""
+    return widget(name).sources()
+
+
+def widget(name: str) -> Widget:
+    """The figure of that name. Raises Refused."""
+    if name not in WIDGETS:
+        raise Refused("error.figure", name=name, hint=nearest(name, WIDGETS))
+    return WIDGETS[name]
+
+
+def refuse(request: Request, problem: Exception) -> JSONResponse:
+    """A refusal in words, as status 422."""
+    refused = problem if isinstance(problem, Refused) else Refused("error.body")
+    return JSONResponse(refused.as_dict(), status_code=422)
+
+
+async def guard(request: Request, proceed: Callable[[Request], Awaitable[Response]]) -> Response:
+    """Lets nothing leave the machine, and no stale file stay after an upgrade."""
+    response = await proceed(request)
+    response.headers["Content-Security-Policy"] = POLICY
+    response.headers["Cache-Control"] = "no-cache"
+    return response
+
+
+def create_app(models: Models, lang: str = "ko") -> FastAPI:
+    """The web application; `lang` is the language of a visitor who names none."""
+    app = FastAPI(title="allyouneed guide", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.models, app.state.lang = models, lang
+    app.include_router(routes)
+    app.mount("/web", StaticFiles(directory=WEB))
+    app.add_exception_handler(Refused, refuse)
+    app.add_exception_handler(RequestValidationError, refuse)
+    app.middleware("http")(guard)
+    # Another site may point a name of its own at the loopback: only our names are answered.
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])
+    return app
+
+
+def run(own_models: Sequence[str], lang: str, *, port: int, open_browser: bool) -> None:
+    """Serves until interrupted. Raises UsageError for an unknown language, InputError for a taken port."""
+    if lang not in LANGUAGES:
+        raise UsageError(f'The guide has no language "{lang}", only {" and ".join(LANGUAGES)}.')
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except (OSError, OverflowError) as problem:
+        raise InputError(f"The guide cannot use port {port} of {HOST}: {problem}. Choose another one.") from problem
+    listener.listen()
+    models = Models(own_models)
+    address = f"http://{HOST}:{listener.getsockname()[1]}/"
+    print(f"The guide is at {address} (Ctrl-C ends it)", flush=True)
+    Thread(target=models.cards, daemon=True).start()  # loads the models while the reader reads
+    if open_browser:
+        Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    server = uvicorn.Server(uvicorn.Config(create_app(models, lang), log_level="warning"))
+    server.run(sockets=[listener])

@@ -1,0 +1,118 @@
+/** The controls of a figure, made from what Python says of its inputs. Native elements, so that keys and readers know them. */
+
+import { el, freshId } from "./dom.js";
+import { fieldLabel } from "./text.js";
+
+const MAKERS = { slider, choice, onoff, text, draw };
+
+/**
+ * list: { field, kind, when?, keyStep? }; `kit.set` changes an input. -> { node, update(inputs, limits) }, where `limits`
+ * are the largest values that the loaded model allows.
+ */
+export function controls(kit, list, fields) {
+  const made = list.map(item => ({ item, ...MAKERS[item.kind](kit, item, fields[item.field]) }));
+  const node = el("div", { class: "controls", role: "group", "aria-label": kit.t("frame.controls") }, made.map(one => one.node));
+  return {
+    node,
+    update(inputs, limits = {}, used = {}) {
+      for (const { item, node, update } of made) {
+        node.hidden = item.when ? !item.when(inputs) : false;
+        update(used[item.field] ?? inputs[item.field], limits[item.field]);
+      }
+    },
+  };
+}
+
+function valueName(kit, field, value) {
+  for (const key of [`${kit.name}.${field}.${value}`, `field.${field}.${value}`]) if (kit.t(key) !== key) return kit.t(key);
+  return String(value).replace("-", "−");
+}
+
+/** A range; one over listed values moves from value to value. */
+function slider(kit, { field, keyStep }, { choices, min, max, type }) {
+  const shown = el("span", { class: "control-value" });
+  const [low, high] = choices ? [0, choices.length - 1] : [min, max];
+  const step = choices || type === "integer" ? 1 : 0.001;
+  const input = el("input", { type: "range", id: freshId(field), min: low, max: high, step, data: { field } });
+  const value = () => (choices ? choices[input.valueAsNumber] : input.valueAsNumber);
+  const tell = now => {
+    shown.textContent = valueName(kit, field, now);
+    input.setAttribute("aria-valuetext", shown.textContent);
+    const length = Number(input.max) - Number(input.min);
+    input.style.setProperty("--filled", length > 0 ? (input.valueAsNumber - Number(input.min)) / length : 0);
+  };
+  input.addEventListener("input", () => {
+    tell(value());
+    kit.set(field, value());
+  });
+  if (keyStep) input.addEventListener("keydown", event => byKeys(input, event, keyStep));
+  return {
+    node: el("div", { class: "control" }, el("label", { for: input.id }, fieldLabel(kit.t, kit.name, field)), input, shown),
+    update(now, limit) {
+      if (limit !== undefined) input.max = limit;
+      input.disabled = Number(input.max) <= Number(input.min);
+      input.value = choices ? choices.indexOf(now) : now;
+      tell(now);
+    },
+  };
+}
+
+/** Arrow keys move a fine range by a step that a reader notices; with Shift they move by its finest. */
+function byKeys(input, event, keyStep) {
+  const sign = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+  if (!sign || event.shiftKey) return;
+  event.preventDefault();
+  input.value = input.valueAsNumber + sign * keyStep;
+  input.dispatchEvent(new Event("input"));
+}
+
+function choice(kit, { field }, { choices }) {
+  const group = freshId(field);
+  const inputs = choices.map(value => el("input", { type: "radio", name: group, id: `${group}-${value}`, value, data: { field } }));
+  for (const input of inputs) input.addEventListener("change", () => kit.set(field, input.value));
+  const options = inputs.map(input => [input, el("label", { for: input.id }, valueName(kit, field, input.value))]);
+  return {
+    node: el("fieldset", { class: "control choice" }, el("legend", {}, fieldLabel(kit.t, kit.name, field)), el("div", {}, options)),
+    update(now) {
+      for (const input of inputs) input.checked = input.value === now;
+    },
+  };
+}
+
+function onoff(kit, { field }) {
+  const input = el("input", { type: "checkbox", role: "switch", id: freshId(field), data: { field } });
+  input.addEventListener("change", () => kit.set(field, input.checked));
+  return {
+    node: el("div", { class: "control switch" }, input, el("label", { for: input.id }, fieldLabel(kit.t, kit.name, field))),
+    update(now) {
+      input.checked = now;
+    },
+  };
+}
+
+/** A line of text, sent as it is typed, but never in the middle of composing a letter. `blank` is what an empty one means. */
+function text(kit, { field, blank }, { longest }) {
+  const input = el("input", { type: "text", id: freshId(field), maxlength: longest, autocomplete: "off", spellcheck: "false", data: { field } });
+  const send = () => kit.set(field, input.value);
+  input.addEventListener("input", event => event.isComposing || send());
+  input.addEventListener("compositionend", send);
+  return {
+    node: el("div", { class: "control text" }, el("label", { for: input.id }, fieldLabel(kit.t, kit.name, field)), input),
+    update(now) {
+      if (document.activeElement !== input) input.value = now;
+      input.placeholder = blank(kit.result() ?? {}) ?? "";
+    },
+  };
+}
+
+/** A button that draws anew: the next seed. */
+function draw(kit, { field }, { max }) {
+  let seed = 0;
+  const press = () => kit.set(field, (seed + 1) % (max + 1));
+  return {
+    node: el("div", { class: "control" }, el("button", { type: "button", data: { field }, on: { click: press } }, fieldLabel(kit.t, kit.name, field))),
+    update(now) {
+      seed = now;
+    },
+  };
+}

@@ -1,0 +1,29 @@
+/** Small builders for elements. Text only ever goes in as text. */
+
+export function el(tag, props, ...children) {
+  return fill(document.createElement(tag), props, children);
+}
+
+export function svg(tag, props, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children);
+}
+
+function fill(node, props, children) {
+  for (const [name, value] of Object.entries(props ?? {})) {
+    if (name === "on") for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+    else if (name === "data") Object.assign(node.dataset, value);
+    else if (name === "vars") for (const [key, size] of Object.entries(value)) node.style.setProperty(key, size);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value != null) node.setAttribute(name, value);
+  }
+  node.append(...children.flat().filter(child => child != null));
+  return node;
+}
+
+let count = 0;
+
+/** An id that no other element of the page has. */
+export function freshId(stem) {
+  count += 1;
+  return `aun-${stem}-${count}`;
+}

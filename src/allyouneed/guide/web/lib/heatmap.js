@@ -1,0 +1,147 @@
+/** A matrix as colours: cells on a canvas, labels and numbers in the document, a cursor for pointer and keys. */
+
+import { ramp, step } from "./colour.js";
+import { el, freshId } from "./dom.js";
+
+const MOST_NUMBERS = 16; // more columns leave no room for numbers
+const TALLEST = 480;
+const CELL = 38;
+
+/**
+ * options: { label, digits, key } and what a chosen cell means: `reading(r, c)` gives its name, `pick(r, c)` acts on it.
+ * draw({ cells, rows, columns, span, signed, side, row, column }): `span` is the value of full colour, `side` a number
+ * after each row, `row` and `column` the marked ones; null cells are minus infinity.
+ */
+export function heatmap(kit, options) {
+  return new HeatMap(kit, options);
+}
+
+class HeatMap {
+  #kit;
+  #options;
+  #data = null;
+  #cursor = null;
+
+  constructor(kit, options) {
+    this.#kit = kit;
+    this.#options = options;
+    const help = freshId("help");
+    this.canvas = el("canvas", { "aria-hidden": "true" });
+    this.numbers = el("div", { class: "heat-numbers" });
+    this.frame = el("div", { class: "heat-cursor", hidden: true });
+    this.cells = el(
+      "div",
+      { class: "heat-cells", tabindex: 0, role: "application", "aria-label": options.label, "aria-describedby": help },
+      this.canvas, this.numbers, this.frame,
+    );
+    this.top = el("div", { class: "heat-top", "aria-hidden": "true" });
+    this.left = el("div", { class: "heat-left", "aria-hidden": "true" });
+    this.right = el("div", { class: "heat-right" });
+    this.reading = el("p", { class: "reading", "aria-live": "polite" });
+    this.node = el(
+      "div",
+      { class: "heat" },
+      this.top, this.left, this.cells, this.right, this.reading,
+      el("p", { class: "unseen", id: help }, kit.t("frame.heat-help")),
+    );
+    this.#listen();
+  }
+
+  draw(data) {
+    this.#data = data;
+    const { cells, rows, columns, side = [], row, column } = data;
+    const height = Math.max(1, Math.min(options_height(this.#options), TALLEST / cells.length));
+    this.node.style.setProperty("--cell", `${height}px`);
+    this.node.style.setProperty("--columns", columns.length);
+    this.node.style.setProperty("--rows", rows.length);
+    this.node.classList.toggle("dense", columns.length > MOST_NUMBERS);
+    this.top.replaceChildren(...labels(columns, column));
+    this.left.replaceChildren(...(height < 12 ? [] : labels(rows, row)));
+    this.right.replaceChildren(...side.map(({ key, value, digits }) => this.#kit.out(key, value, digits)));
+    this.#paint();
+    this.#write();
+    if (this.#cursor) this.#moveTo(...this.#cursor, false);
+  }
+
+  #paint() {
+    const { cells, span, signed } = this.#data;
+    const [high, low] = [ramp(this.cells, "--paper", "--attention"), signed ? ramp(this.cells, "--paper", "--blue") : null];
+    const hidden = ramp(this.cells, "--paper", "--masked")[255];
+    this.canvas.width = cells[0].length;
+    this.canvas.height = cells.length;
+    const pen = this.canvas.getContext("2d");
+    const image = pen.createImageData(this.canvas.width, this.canvas.height);
+    cells.flat().forEach((value, at) => {
+      const share = value / span;
+      const colour = value === null ? hidden : (share < 0 && low ? low : high)[step(Math.abs(share))];
+      image.data.set([...colour, 255], 4 * at);
+    });
+    pen.putImageData(image, 0, 0);
+  }
+
+  #write() {
+    const { cells, span } = this.#data;
+    const shown = this.#options.digits !== undefined && cells[0].length <= MOST_NUMBERS;
+    this.numbers.replaceChildren(...(shown ? cells.flatMap((row, r) => row.map((value, c) => this.#number(value, span, r, c))) : []));
+  }
+
+  #number(value, span, r, c) {
+    const share = Math.abs(value / span);
+    const strength = value === null ? "masked" : share > 0.92 ? "strong" : share > 0.6 ? "middle" : "weak";
+    return el("span", { data: { strength } }, this.#kit.out(`${this.#options.key}.${r}.${c}`, value, this.#options.digits));
+  }
+
+  #listen() {
+    const at = event => {
+      const box = this.cells.getBoundingClientRect();
+      const { rows, columns } = this.#data;
+      const place = (part, whole, count) => Math.min(Math.max(Math.floor((part / whole) * count), 0), count - 1);
+      return [place(event.clientY - box.top, box.height, rows.length), place(event.clientX - box.left, box.width, columns.length)];
+    };
+    this.cells.addEventListener("pointermove", event => this.#data && this.#moveTo(...at(event)));
+    this.cells.addEventListener("click", event => {
+      if (!this.#data) return;
+      this.#moveTo(...at(event));
+      this.#options.pick?.(...at(event));
+    });
+    this.cells.addEventListener("focus", () => this.#data && !this.#cursor && this.#moveTo(this.#data.row ?? 0, this.#data.column ?? 0));
+    this.cells.addEventListener("keydown", event => this.#data && this.#key(event));
+  }
+
+  #key(event) {
+    const { rows, columns } = this.#data;
+    const [r, c] = this.#cursor ?? [0, 0];
+    const edge = event.ctrlKey || event.metaKey;
+    const moves = {
+      ArrowUp: [r - 1, c], ArrowDown: [r + 1, c], ArrowLeft: [r, c - 1], ArrowRight: [r, c + 1],
+      Home: [edge ? 0 : r, 0], End: [edge ? rows.length - 1 : r, columns.length - 1],
+    };
+    if (event.key === "Escape") this.cells.blur();
+    else if (event.key === "Enter" || event.key === " ") this.#options.pick?.(r, c);
+    else if (event.key in moves) this.#moveTo(...moves[event.key]);
+    else return;
+    event.preventDefault();
+  }
+
+  #moveTo(row, column, say = true) {
+    const { cells, rows, columns } = this.#data;
+    const r = Math.min(Math.max(row, 0), rows.length - 1);
+    const c = Math.min(Math.max(column, 0), columns.length - 1);
+    const same = this.#cursor?.[0] === r && this.#cursor?.[1] === c;
+    this.#cursor = [r, c];
+    this.frame.hidden = false;
+    this.frame.style.setProperty("--r", r);
+    this.frame.style.setProperty("--c", c);
+    if (same && say) return;
+    const name = this.#options.reading(r, c);
+    this.reading.replaceChildren(name, " ", this.#kit.out("reading", cells[r][c], this.#options.precision ?? 2));
+  }
+}
+
+function options_height({ height = CELL }) {
+  return height;
+}
+
+function labels(texts, marked) {
+  return texts.map((text, at) => el("span", { class: at === marked ? "marked" : null }, text));
+}

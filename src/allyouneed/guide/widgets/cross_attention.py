@@ -1,0 +1,108 @@
+"""The decoder writes a translation word by word, and at each step looks back at the source."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from allyouneed.guide.models import Models
+from allyouneed.guide.widgets.base import Inputs, Widget, pooled
+from allyouneed.guide.widgets.examples import example
+from allyouneed.guide.widgets.heads import Places
+from allyouneed.guide.widgets.texts import covering, encoded, named, row
+from allyouneed.models.transformer import Memory, Transformer
+from allyouneed.parts.attention import attention_weights, naive_attend
+from allyouneed.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+
+LONGEST_TEXT = 8000  # characters
+LONGEST_ANSWER = 256  # tokens
+SHOWN = 10
+CLAIMS = (("school", "école"), ("house", "maison"), ("cat", "chat"), ("mouse", "souris"))
+
+
+class CrossAttentionInputs(Inputs):
+    """An empty `source` is the model's own example; `head` -1 is the mean of all heads; `step` counts from 1."""
+
+    source: str = Field("", max_length=LONGEST_TEXT)
+    step: int = Field(5, ge=1, le=LONGEST_ANSWER)
+    choose: Literal["greedy", "sample"] = "greedy"
+    seed: int = Field(1, ge=0, le=9999)
+    layer: int = Field(0, ge=0, le=63)
+    head: int = Field(-1, ge=-1, le=63)
+    model: str = "zoo:fr-en"
+
+
+@dataclass(frozen=True)
+class Written:
+    """What the decoder wrote, end mark included where it came to one, and the probabilities [V] before each choice."""
+
+    tokens: list[int]
+    probabilities: list[Tensor]
+
+
+def write(model: Transformer, memory: Memory, longest: int, random: torch.Generator | None) -> Written:
+    """Project to the vocabulary, softmax, choose, append, repeat; without `random` the likeliest token is chosen."""
+    state, token = model.start(memory), BOS
+    tokens: list[int] = []
+    probabilities: list[Tensor] = []
+    while token != EOS and len(tokens) < longest:
+        logits, state = model.step(torch.tensor([token]), state)
+        probability = logits[0].softmax(-1)
+        probability[[PAD, BOS, UNK]] = 0.0  # these are never written
+        token = int(probability.argmax() if random is None else probability.multinomial(1, generator=random))
+        tokens.append(token)
+        probabilities.append(probability)
+    return Written(tokens, probabilities)
+
+
+def claims(tokenizer: Tokenizer, source: list[int], tokens: list[int], weights: Tensor) -> list[dict[str, Any]]:
+    """For each pair of words that stands in both sentences: the share of its look that the word gives to its source."""
+    found: list[dict[str, Any]] = []
+    for word, origin in CLAIMS:
+        rows, columns = covering(tokenizer, tokens, word), covering(tokenizer, source, origin)
+        if rows and columns:
+            look = weights[rows[0]]
+            share, held = look[columns].sum().item(), int(look.argmax()) in columns
+            found.append({"word": word, "origin": origin, "value": share, "holds": held})
+    return found
+
+
+@torch.no_grad()
+def compute(inputs: CrossAttentionInputs, models: Models) -> dict[str, Any]:
+    """The whole translation, the next-token distribution at one step, and where each step looks."""
+    with models.use(inputs.model) as pipe:
+        model, tokenizer = pipe.model, pipe.tokenizer
+        source = encoded(tokenizer, inputs.source or example(pipe).source, "source", model.config.max_length - 1)
+        memory = model.encode(row([*source, EOS]))
+        longest = min(LONGEST_ANSWER, 2 * len(source) + 22, model.config.max_length)
+        random = torch.Generator().manual_seed(inputs.seed) if inputs.choose == "sample" else None
+        written = write(model, memory, longest, random)
+        view = pipe.look(source, [token for token in written.tokens if token != EOS])
+    places = Places.within(inputs.layer, inputs.head, view.lookups["cross"])
+    # Row t is the look at the choice of token t; an unfinished text has one row more.
+    weights = view["cross", places.layer, "mean" if places.head < 0 else places.head][: len(written.tokens)]
+    step = min(inputs.step, len(written.tokens))
+    best = written.probabilities[step - 1].topk(SHOWN)
+    cells, factor = pooled(weights)
+    return {
+        "source": named(tokenizer, [*source, EOS]),
+        "source_text": tokenizer.decode(source),
+        "target": named(tokenizer, written.tokens),
+        "translation": tokenizer.decode(written.tokens),
+        "finished": written.tokens[-1] == EOS,
+        "look": weights[step - 1],
+        "cells": cells,
+        "factor": factor,
+        "next": [
+            {**name, "p": p} for name, p in zip(named(tokenizer, best.indices.tolist()), best.values.tolist(), strict=True)
+        ],
+        "claims": claims(tokenizer, source, written.tokens, weights),
+        "model": models.card(inputs.model),
+        "used": {"step": step, "layer": places.layer, "head": places.head},
+        "limits": {"step": len(written.tokens), "layer": places.layers - 1, "head": places.heads - 1},
+    }
+
+
+WIDGET = Widget(CrossAttentionInputs, compute, (write, attention_weights, naive_attend))

@@ -1,0 +1,185 @@
+"""Attention weights out of any model, without touching what it computes."""
+
+import sys
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from allyouneed.errors import InputError, UsageError, nearest
+from allyouneed.lens import pictures
+from allyouneed.parts.attention import MultiHeadAttention, attention_weights
+from allyouneed.parts.masks import Mask
+
+Head = int | Literal["mean"]
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """What went into one multi-head attention: from this its weights are computed, when somebody asks."""
+
+    attention: MultiHeadAttention
+    x: Tensor  # [1, T, D]
+    keys: Tensor  # [1, G, S, K]
+    mask: Mask | None
+
+    @torch.no_grad()
+    def weights(self, head: int | None = None) -> Tensor:
+        """The weights of one head [T, S], or of all [H, T, S]. Each row adds to 1."""
+        queries, keys = self.attention.queries(self.x), self.keys
+        if head is None:
+            return attention_weights(queries, keys, self.mask)[0].cpu()
+        group = head * keys.shape[1] // queries.shape[1]
+        return attention_weights(queries[:, head : head + 1], keys[:, group : group + 1], self.mask)[0, 0].cpu()
+
+
+@contextmanager
+def recording(model: nn.Module) -> Generator[dict[str, list[Lookup]]]:
+    """While it is open, every forward pass of the model leaves its lookups here, layer by layer under their side.
+
+    The hooks only read: the model runs the same kernels on the same numbers as without them.
+    """
+    lookups: dict[str, list[Lookup]] = {}
+    handles = [
+        module.register_forward_pre_hook(recorder(lookups.setdefault(side_of(name), [])))
+        for name, module in model.named_modules()
+        if isinstance(module, MultiHeadAttention)
+    ]
+    try:
+        yield lookups
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def recorder(lookups: list[Lookup]) -> Any:
+    """A hook that appends what its module is called with."""
+
+    def record(attention: nn.Module, inputs: tuple[Any, ...]) -> None:
+        assert isinstance(attention, MultiHeadAttention)
+        x, keys, _values, mask = inputs
+        lookups.append(Lookup(attention, x, keys, mask))
+
+    return record
+
+
+def side_of(name: str) -> str:
+    """The stack that a module belongs to, "encoder" or "decoder", or "cross" where one looks at the other."""
+    return "cross" if name.endswith("cross_attention") else name.partition(".")[0]
+
+
+class Attention:
+    """The attention of one sentence: `view["cross", 1, 3]` are the weights [T, S] of layer 1 and head 3, from 0.
+
+    Sides are "encoder", "decoder" and "cross"; layers count from the end if negative; the head may be "mean".
+    `tokens[side]` are the names of the rows (who looks) and of the columns (what is looked at).
+    """
+
+    def __init__(
+        self, lookups: Mapping[str, Sequence[Lookup]], tokens: Mapping[str, tuple[Sequence[str], Sequence[str]]]
+    ) -> None:
+        self.lookups = lookups
+        self.tokens = tokens
+
+    @property
+    def sides(self) -> list[str]:
+        """The sides that there are."""
+        return list(self.lookups)
+
+    def layers(self, side: str) -> int:
+        """Layers of a side."""
+        if side not in self.lookups:
+            raise UsageError(f'There is no side "{side}", but {", ".join(self.sides)}.{nearest(side, self.sides)}')
+        return len(self.lookups[side])
+
+    def heads(self, side: str) -> int:
+        """Heads of each layer of a side."""
+        return self.lookups[side][0].attention.n_heads
+
+    def __getitem__(self, key: tuple[str, int, Head]) -> Tensor:
+        side, layer, head = key
+        layers = self.layers(side)
+        if not -layers <= layer < layers:
+            raise UsageError(
+                f"There is no {side} layer {layer}: layers go from 0 to {layers - 1}, or from -{layers} to -1."
+            )
+        if head == "mean":
+            return self.lookups[side][layer].weights().mean(0)
+        if not 0 <= head < self.heads(side):
+            raise UsageError(f'There is no {side} head {head}: heads go from 0 to {self.heads(side) - 1}, or "mean".')
+        return self.lookups[side][layer].weights(head)
+
+    def all(self, side: str) -> Tensor:
+        """The weights of every layer and head of a side, [L, H, T, S]."""
+        self.layers(side)
+        return torch.stack([lookup.weights() for lookup in self.lookups[side]])
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """For each side its `rows`, `columns` and `weights` [L][H][T][S], as plain lists."""
+        return {
+            side: {
+                "rows": list(self.tokens[side][0]),
+                "columns": list(self.tokens[side][1]),
+                "weights": pictures.rounded(self.all(side).tolist()),
+            }
+            for side in self.sides
+        }
+
+    def text(self, side: str = "cross", layer: int = -1, head: Head = "mean") -> str:
+        """A small heat map in characters, for a terminal."""
+        return pictures.text(self[side, layer, head].tolist(), *self.tokens[side])
+
+    def save(self, path: str | Path, *, side: str = "cross", layer: int = -1, head: Head = "mean") -> None:
+        """Writes a picture of one side, layer and head (.png, .svg), or everything (.html to browse, .json, .npz).
+
+        Raises UsageError for another suffix and InputError where the file cannot be written.
+        """
+        path = Path(path)
+        suffix = path.suffix.lower()
+        if suffix in (".png", ".svg"):
+            which = "mean of the heads" if head == "mean" else f"head {head}"
+            title = f"{side}, layer {layer % self.layers(side)}, {which}"
+            content = pictures.image(self[side, layer, head].numpy(), *self.tokens[side], title=title, suffix=suffix)
+        elif suffix == ".html":
+            content = pictures.page(self.to_dict(), side)
+        elif suffix == ".json":
+            content = pictures.json_text(self.to_dict())
+        elif suffix == ".npz":
+            content = pictures.arrays({name: self.all(name).numpy() for name in self.sides}, self.tokens)
+        else:
+            raise UsageError(f"{path}: the ending says the format, and it is one of .png, .svg, .html, .json and .npz.")
+        write_whole(path, content)
+
+    def show(self) -> None:
+        """Shows the map: to look through in a notebook, in characters elsewhere."""
+        notebook = sys.modules.get("IPython")  # a notebook has loaded it
+        if notebook is not None and notebook.get_ipython() is not None:
+            notebook.display.display(self)
+        else:
+            print(self.text(self.sides[-1]))
+
+    def _repr_html_(self) -> str:
+        """The page, framed: notebooks show it for the object."""
+        return pictures.framed(pictures.page(self.to_dict(), self.sides[-1]))
+
+    def __repr__(self) -> str:
+        sizes = (
+            f"{side} {self.layers(side)} × {self.heads(side)} of {len(rows)} × {len(columns)}"
+            for side, (rows, columns) in self.tokens.items()
+        )
+        return f"Attention({', '.join(sizes)})"
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Writes a file whole or not at all."""
+    temporary = path.with_name(f".{path.name}.saving")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise InputError(f"Cannot write {path}: {error.strerror or error}.") from error

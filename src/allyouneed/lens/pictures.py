@@ -1,0 +1,107 @@
+"""A map of weights as a picture, a page, numbers, or characters. Each function returns what goes into the file."""
+
+import html
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from unicodedata import east_asian_width
+
+import numpy as np
+import numpy.typing as npt
+
+Matrix = npt.NDArray[np.float32]
+
+DIGITS = 6  # of a weight in JSON: float32 has about seven
+SHADES = " ·░▒▓█"  # from 0 to 1, for a terminal
+# Tried in this order, so that Latin, Korean, Chinese and Japanese labels find their letters where the machine has them.
+FONTS = ("DejaVu Sans", "NanumGothic", "Noto Sans CJK KR", "Noto Sans KR", "Malgun Gothic", "Apple SD Gothic Neo")
+
+
+def image(weights: Matrix, rows: Sequence[str], columns: Sequence[str], *, title: str, suffix: str) -> bytes:
+    """A heat map of weights [T, S] as ".png" or ".svg". The same weights give the same bytes."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+    from matplotlib.font_manager import fontManager
+
+    here = set(fontManager.get_font_names())
+    settings: dict[Any, Any] = {
+        "font.family": [font for font in FONTS if font in here],
+        "svg.fonttype": "none",  # text stays text: it can be searched and read aloud
+        "svg.hashsalt": "allyouneed",
+    }
+    with rc_context(settings):
+        figure = Figure(figsize=(2.4 + 0.36 * len(columns), 1.8 + 0.32 * len(rows)), dpi=160, layout="constrained")
+        axes = figure.add_subplot()
+        drawn = axes.imshow(weights, vmin=0, vmax=1, cmap="viridis", aspect="auto")
+        axes.set_xticks(
+            range(len(columns)), [plain(token) for token in columns], rotation=60, ha="left", rotation_mode="anchor"
+        )
+        axes.set_yticks(range(len(rows)), [plain(token) for token in rows])
+        axes.xaxis.tick_top()
+        axes.set_title(title, fontsize="medium")
+        figure.colorbar(drawn, ax=axes, label="weight")
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=suffix[1:], metadata={"Date": None} if suffix == ".svg" else None)
+    return buffer.getvalue()
+
+
+def plain(token: str) -> str:
+    """A token that is not read as a formula."""
+    return token.replace("$", r"\$")
+
+
+def page(maps: Mapping[str, Mapping[str, Any]], side: str) -> bytes:
+    """A page of its own to look through all maps in a browser: it fetches nothing, and opens at `side`."""
+    template = (Path(__file__).parent / "page.html").read_text("utf-8")
+    data = json.dumps({"maps": maps, "side": side}, ensure_ascii=False).replace("<", "\\u003c")
+    return template.replace("{{data}}", data).encode()
+
+
+def framed(content: bytes) -> str:
+    """A page inside another page, each with its own style and script."""
+    source = html.escape(content.decode(), quote=True)
+    return f'<iframe srcdoc="{source}" title="Attention weights" style="width:100%;height:30rem;border:0"></iframe>'
+
+
+def json_text(maps: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """All maps as JSON."""
+    return (json.dumps(maps, ensure_ascii=False) + "\n").encode()
+
+
+def arrays(weights: Mapping[str, Matrix], tokens: Mapping[str, tuple[Sequence[str], Sequence[str]]]) -> bytes:
+    """All maps as .npz: for each side an array [L, H, T, S], and its `side_rows` and `side_columns`."""
+    named: dict[str, npt.NDArray[Any]] = dict(weights)
+    for side in weights:
+        named[f"{side}_rows"], named[f"{side}_columns"] = (np.array(list(labels)) for labels in tokens[side])
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **named)  # pyright: ignore[reportArgumentType]  # it takes the names for its own option
+    return buffer.getvalue()
+
+
+def rounded(values: Any) -> Any:
+    """Nested lists of numbers with as many digits as mean something."""
+    return [rounded(value) for value in values] if isinstance(values, list) else round(values, DIGITS)
+
+
+def text(weights: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> str:
+    """Weights [T, S] as shades, two characters a cell; the columns' tokens are written downwards above them."""
+    margin = max(map(width, rows), default=0)
+    height = max(map(len, columns), default=0)
+    upright = [token.rjust(height) for token in columns]
+    lines = [" " * (margin + 1) + "".join(cell(token[i]) for token in upright) for i in range(height)]
+    for token, row in zip(rows, weights, strict=True):
+        shades = "".join(SHADES[min(int(weight * len(SHADES)), len(SHADES) - 1)] * 2 for weight in row)
+        lines.append(" " * (margin - width(token)) + token + " " + shades)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def width(token: str) -> int:
+    """Terminal columns that a text takes."""
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in token)
+
+
+def cell(character: str) -> str:
+    """One character in two terminal columns."""
+    return character + " " * (2 - width(character))

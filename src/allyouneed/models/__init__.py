@@ -1,0 +1,1 @@
+"""One file a paper, reading like the paper; `presets` holds nothing but numbers."""

@@ -1,0 +1,1 @@
+"""For each kind of work: what an example, a batch, a loss and a measure are."""

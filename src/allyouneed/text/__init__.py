@@ -1,0 +1,1 @@
+"""Text in: corpus readers, the subword tokenizer and batches under a token budget."""

@@ -1,0 +1,180 @@
+"""Subword tokenizer: byte-pair encoding that can spell any text (Sennrich, Haddow & Birch 2016, section 3.2)."""
+
+import json
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+
+from allyouneed.errors import InputError
+
+PAD, BOS, EOS, UNK = 0, 1, 2, 3
+
+_SPECIALS = ["<pad>", "<s>", "</s>", "<unk>"]
+_BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+_RESERVED = [*_SPECIALS, *_BYTES]
+_MAX_CHARACTERS = 1_000
+_COVERAGE = 0.9999  # share of all characters in a text that are pieces; the rarest ones are spelt in bytes
+_CHUNK = 4_096  # texts handed to the library at a time; it keeps much more than the ids of each
+
+# Words, digits and signs, each with the space before it. A digit or sign stands alone: no piece spells "<s>" or "12".
+_UNITS = r" ?[^\s\p{N}\p{P}\p{S}]+| ?[\p{N}\p{P}\p{S}]|\s"
+
+
+class Tokenizer:
+    """Turns text into ids and back, exactly: `decode(encode(text))` is the text in Unicode normal form NFC.
+
+    Ids 0 to 3 are padding, begin, end and unknown, 4 to 259 the 256 bytes, then come characters and learnt pieces. The
+    first four never come out of text: text that spells "</s>" stays text, and a character outside the vocabulary is
+    spelt in its UTF-8 bytes.
+    """
+
+    def __init__(self, core: tokenizers.Tokenizer) -> None:
+        self._core = core
+        learnt = [core.id_to_token(token) or "" for token in range(len(_RESERVED), core.get_vocab_size())]
+        spelt = [bytes([byte]) for byte in range(256)]
+        self._bytes = [b""] * len(_SPECIALS) + spelt + [piece.encode() for piece in learnt]
+        shown = [f"⟨{byte:02X}⟩" for byte in range(256)]
+        self._pieces = _SPECIALS + shown + ["␣" if piece == " " else piece.removeprefix(" ") for piece in learnt]
+
+    @classmethod
+    def train(
+        cls, texts: Iterable[str], *, vocab_size: int, on_progress: Callable[[int], None] | None = None
+    ) -> "Tokenizer":
+        """Learns a vocabulary of exactly `vocab_size` pieces; the same texts give the same vocabulary.
+
+        The texts are held in memory: of a corpus beyond a few million lines give a sample. While the texts are counted,
+        `on_progress` is told how many have been; learning the pieces from the counts takes a few seconds more.
+
+        Raises InputError when the texts are too small for the vocabulary or the vocabulary is too small for any piece.
+        """
+        room = vocab_size - len(_RESERVED)
+        if room < 1:
+            raise InputError(
+                f"vocab_size = {vocab_size} is too small: {len(_RESERVED)} ids are special tokens and bytes,"
+                f" so the least is {len(_RESERVED) + 1}."
+            )
+        held = list(texts)
+        alphabet = _alphabet(held, min(_MAX_CHARACTERS, room))
+        core = _pipeline(models.BPE())
+        trainer = trainers.BpeTrainer(
+            vocab_size=vocab_size,
+            special_tokens=_RESERVED,
+            initial_alphabet=alphabet,
+            limit_alphabet=len(alphabet),
+            show_progress=False,
+        )
+        core.train_from_iterator(_chunks(held, on_progress), trainer)
+        if core.get_vocab_size() < vocab_size:
+            raise InputError(
+                f"the text is too small for vocab_size = {vocab_size}: the largest possible is {core.get_vocab_size()}."
+            )
+        # The trainer leaves the reserved pieces as matchers over the text. A model of the bare tables has none.
+        learnt: dict[str, Any] = json.loads(core.to_str())["model"]
+        merges = [(left, right) for left, right in learnt["merges"]]
+        return cls(_pipeline(models.BPE(learnt["vocab"], merges, unk_token=_SPECIALS[UNK], byte_fallback=True)))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Tokenizer":
+        """Reads what `save` wrote. Raises InputError when the file is missing, damaged or of another kind."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            raise InputError(f'there is no tokenizer "{path}".') from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f'cannot read the tokenizer "{path}": {error}.') from error
+        try:
+            core = tokenizers.Tokenizer.from_str(text)
+        except Exception as error:  # the library raises nothing narrower
+            raise InputError(f'"{path}" is damaged or no tokenizer: {error}.') from error
+        if [core.id_to_token(token) for token in range(len(_RESERVED))] != _RESERVED:
+            raise InputError(
+                f'"{path}" is a tokenizer of another kind: it must begin with {", ".join(_SPECIALS)} and the 256 bytes.'
+            )
+        return cls(core)
+
+    def save(self, path: str | Path) -> None:
+        """Writes tokenizer.json, which the `tokenizers` library reads too."""
+        Path(path).write_text(self._core.to_str(pretty=True), encoding="utf-8")
+
+    @property
+    def vocab_size(self) -> int:
+        """How many ids there are, special tokens and bytes included."""
+        return len(self._pieces)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of one text, without begin and end."""
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: list[str]) -> list[list[int]]:
+        """The ids of many texts, on all cores. Raises InputError for a lone surrogate, which is no character."""
+        ids: list[list[int]] = []
+        for chunk in _chunks(texts):
+            try:
+                encodings = self._core.encode_batch_fast(chunk, add_special_tokens=False)
+            except TypeError:
+                _refuse_surrogates(chunk)
+                raise
+            ids += [encoding.ids for encoding in encodings]
+        return ids
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of `ids`; special tokens say nothing, and bytes that are no UTF-8 become U+FFFD."""
+        text = b"".join(self._bytes[token] for token in ids).decode("utf-8", errors="replace")
+        return text.removeprefix(" ")
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """Each id as shown to a reader: without the space before it, a lone space as ␣, a byte as ⟨EC⟩."""
+        return [self._pieces[token] for token in ids]
+
+
+def _pipeline(model: models.BPE) -> tokenizers.Tokenizer:
+    """Everything around the tables. Real spaces stay in the pieces, so no marker can be mistaken for text."""
+    core = tokenizers.Tokenizer(model)
+    # The space put before the text gives a word one spelling wherever it stands; decoding takes it off again.
+    core.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Prepend(" ")])
+    core.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(_UNITS), "isolated")
+    core.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    return core
+
+
+def _alphabet(texts: Iterable[str], limit: int) -> list[str]:
+    """The most frequent characters, until they cover the text or are `limit`.
+
+    Ties go by code point; the trainer's own choice among equally rare characters differs from run to run.
+    """
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(" " + unicodedata.normalize("NFC", text))
+    alphabet: list[str] = []
+    uncovered = counts.total() * (1 - _COVERAGE)
+    left = counts.total()
+    for character in sorted(counts, key=lambda character: (-counts[character], character))[:limit]:
+        if left <= uncovered:
+            break
+        alphabet.append(character)
+        left -= counts[character]
+    return alphabet
+
+
+def _chunks(texts: list[str], on_progress: Callable[[int], None] | None = None) -> Iterator[list[str]]:
+    for start in range(0, len(texts), _CHUNK):
+        chunk = texts[start : start + _CHUNK]
+        yield chunk
+        if on_progress:
+            on_progress(start + len(chunk))
+
+
+def _refuse_surrogates(texts: list[str]) -> None:
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"character {error.start + 1} of the text {text!a} is a lone surrogate: that is no character."
+            ) from error

@@ -1,0 +1,1 @@
+"""From a recipe to a trained model: the same for every task."""

@@ -1,0 +1,141 @@
+"""The training loop: one update after another, each a pure function of the recipe, the seed and its number."""
+
+import math
+import time
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from allyouneed.errors import InputError
+from allyouneed.models.transformer import Transformer
+from allyouneed.tasks.translation import Translation
+from allyouneed.training.loss import smoothed_cross_entropy
+from allyouneed.training.parallel import Ranks
+from allyouneed.training.recipe import Training
+from allyouneed.training.schedules import inverse_square_root
+from allyouneed.training.state import Progress
+
+
+@dataclass(frozen=True)
+class UpdateResult:
+    """What one update measured, over all its real target tokens."""
+
+    loss: float  # label-smoothed, nats a token
+    likelihood: float  # plain negative log-likelihood, nats a token
+    tokens: int
+    gradient_norm: float
+    rate: float
+
+
+class Trainer:
+    """Model, optimiser and data of a run; `update` moves them one step on."""
+
+    def __init__(self, model: Transformer, task: Translation, settings: Training, *, seed: int, ranks: Ranks) -> None:
+        self.model, self.task, self.settings, self.seed, self.ranks = model, task, settings, seed, ranks
+        self.parameters = list(model.parameters())
+        self.optimizer = torch.optim.Adam(
+            self.parameters, lr=settings.peak_rate, betas=settings.betas, eps=settings.epsilon, fused=True
+        )
+        self.measure = partial(smoothed_cross_entropy, smoothing=settings.label_smoothing)
+        self._epoch = -1
+        self._batches = task.batches(settings.batch_tokens, seed, 0)
+
+    def update(self, progress: Progress) -> UpdateResult:
+        """One optimiser step. `progress` is moved on in place; resuming from it replays the same steps."""
+        number = progress.update + 1
+        batches = [self._next_batch(progress) for _ in range(self.settings.accumulate)]
+        tokens = sum(map(self.task.target_tokens, batches))
+        self.model.train()
+        sums = [0.0, 0.0]
+        for index in range(self.ranks.rank, len(batches), self.ranks.world):
+            torch.manual_seed(hash((self.seed, number, index)) & (2**63 - 1))
+            with self.precision():
+                losses = self.task.loss(self.model, self.task.train.batch(batches[index]), self.measure)
+            (losses[0] / tokens).backward()
+            sums = [total + float(loss.detach()) for total, loss in zip(sums, losses, strict=True)]
+        self.ranks.sum_gradients(self.parameters)
+        loss, likelihood = self.ranks.sum(*sums)
+        norm = float(nn.utils.clip_grad_norm_(self.parameters, self.settings.clip_norm))
+        if not math.isfinite(norm):
+            raise InputError(f"Update {number}: {self._first_overflow()} is not a number. The last checkpoint is kept: "
+                             "lower training.peak_rate, or train in float32.")
+        rate = self.rate(number)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        progress.update = number
+        progress.tokens += tokens
+        return UpdateResult(loss / tokens, likelihood / tokens, tokens, norm, rate)
+
+    def rate(self, number: int) -> float:
+        """The learning rate of an update."""
+        s = self.settings
+        return inverse_square_root(number, peak=s.peak_rate, warmup=s.warmup, cooldown=s.cooldown, updates=s.updates)
+
+    def precision(self) -> AbstractContextManager[object]:
+        """Products in bfloat16 where the recipe says so; weights, sums and the optimiser stay in float32."""
+        if self.settings.precision == "float32":
+            return nullcontext()
+        return torch.autocast(self.parameters[0].device.type, dtype=torch.bfloat16)
+
+    def try_largest_batch(self) -> None:
+        """Runs the largest batch forward and backward, so that memory fails in the first seconds or never."""
+        lengths = self.task.train.lengths
+        largest = max(self._batches, key=lambda rows: len(rows) * int(lengths[rows].max()))
+        torch.manual_seed(self.seed)
+        self.model.train()
+        try:
+            with self.precision():
+                loss, _ = self.task.loss(self.model, self.task.train.batch(largest), self.measure)
+            loss.backward()
+        except (MemoryError, RuntimeError) as error:
+            if "memory" not in str(error).lower() and not isinstance(error, MemoryError):
+                raise
+            raise InputError(
+                f"The largest batch ({len(largest)} pairs, {self.settings.batch_tokens} tokens) does not fit into memory: "
+                "lower training.batch_tokens."
+            ) from error
+        self.optimizer.zero_grad()
+
+    def validate(self) -> dict[str, float]:
+        """The task's measures with the model as it is."""
+        self.model.eval()
+        with self.precision():
+            return self.task.validate(
+                self.model,
+                partial(smoothed_cross_entropy, smoothing=0.0),
+                max_tokens=2 * self.settings.batch_tokens,
+                sentences=self.settings.validate_bleu,
+            )
+
+    def _next_batch(self, progress: Progress):
+        if progress.epoch != self._epoch:
+            self._batches = self.task.batches(self.settings.batch_tokens, self.seed, progress.epoch)
+            self._epoch = progress.epoch
+        batch = self._batches[progress.position]
+        progress.position += 1
+        if progress.position == len(self._batches):
+            progress.epoch, progress.position = progress.epoch + 1, 0
+        return batch
+
+    def _first_overflow(self) -> str:
+        """The first tensor, in the model's order, whose weights or gradient overflowed."""
+        for name, parameter in self.model.named_parameters():
+            if not bool(torch.isfinite(parameter).all()):
+                return f"{name} (shape {list(parameter.shape)})"
+            if parameter.grad is not None and not bool(torch.isfinite(parameter.grad).all()):
+                return f"the gradient of {name} (shape {list(parameter.shape)})"
+        return "the gradient's norm"
+
+
+def average(states: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of several models' weights, taken in float64."""
+    return {
+        name: (sum(state[name].double() for state in states) / len(states)).to(states[0][name].dtype)
+        for name in states[0]
+    }

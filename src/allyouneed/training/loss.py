@@ -1,0 +1,59 @@
+"""Cross-entropy with label smoothing over a large vocabulary, without ever holding all logits."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+ROWS = 512  # rows of logits at a time: large enough for the product, small enough for the cache
+
+
+def naive_smoothed_cross_entropy(states: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    """The definition: the sum over positions of (1 - ε)·(-log p(target)) + ε·mean(-log p) (Szegedy 2016, section 7).
+
+    states [N, D], weight [V, D], targets [N] -> a scalar, in nats.
+    """
+    logprobs = (states @ weight.T).log_softmax(-1)  # [N, V]
+    gold = logprobs.gather(1, targets[:, None]).squeeze(1)
+    return -((1 - smoothing) * gold + smoothing * logprobs.mean(-1)).sum()
+
+
+class SmoothedCrossEntropy(torch.autograd.Function):
+    """The same sum, and beside it the plain negative log-likelihood, in blocks of rows.
+
+    The gradients are made in the forward pass, while a block's logits are at hand: softmax minus the smoothed target.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+        """states [N, D], weight [V, D], targets [N] -> smoothed sum and negative log-likelihood sum, in nats."""
+        half = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else states.dtype
+        states, low = states.to(half), weight.to(half)
+        vocabulary = weight.shape[0]
+        grad_states, grad_weight = torch.empty_like(states), torch.zeros_like(weight)
+        total, likelihood = torch.zeros(()), torch.zeros(())
+        for start in range(0, len(states), ROWS):
+            block, gold = states[start : start + ROWS], targets[start : start + ROWS, None]
+            logprobs = (block @ low.T).float().log_softmax(-1)  # [rows, V]
+            negative = -logprobs.gather(1, gold).sum()
+            likelihood += negative
+            total += (1 - smoothing) * negative - smoothing * logprobs.sum() / vocabulary
+            error = logprobs.exp_().sub_(smoothing / vocabulary)
+            error.scatter_add_(1, gold, torch.full_like(gold, smoothing - 1, dtype=error.dtype))
+            error = error.to(half)
+            torch.mm(error, low, out=grad_states[start : start + ROWS])
+            grad_weight += error.T @ block
+        ctx.save_for_backward(grad_states, grad_weight)
+        ctx.mark_non_differentiable(likelihood)
+        return total, likelihood
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        """Scales the gradients that the forward pass made."""
+        grad_states, grad_weight = ctx.saved_tensors
+        return grad_states * grad, grad_weight * grad, None, None
+
+
+def smoothed_cross_entropy(states: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    """Smoothed cross-entropy and plain negative log-likelihood, both summed over positions, in nats."""
+    return SmoothedCrossEntropy.apply(states, weight, targets, smoothing)

@@ -1,0 +1,219 @@
+"""`train`: raw text to a model folder. The same call on the same folder goes on where it stopped."""
+
+import tomllib
+import time
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from allyouneed.checkpoints.atomic import staged_folder
+from allyouneed.checkpoints.native import save_model
+from allyouneed.errors import InputError, UsageError
+from allyouneed.models.presets import configure, count_parameters
+from allyouneed.models.transformer import Transformer
+from allyouneed.tasks.translation import Sources, Translation
+from allyouneed.training.card import card
+from allyouneed.training.loop import Trainer, UpdateResult, average
+from allyouneed.training.memory import check_memory, keep_freed_memory
+from allyouneed.training.parallel import Ranks
+from allyouneed.training.progress import Display, Metrics, Quiet, Terminal
+from allyouneed.training.recipe import Recipe, parse_recipe, to_toml
+from allyouneed.training.state import Progress, load_checkpoint, save_checkpoint
+
+MAY_CHANGE = {"updates", "cooldown", "patience", "average", "validate_every", "validate_bleu", "checkpoint_every"}
+
+
+def train(recipe: Recipe, out: Path) -> Path:
+    """Trains what the recipe describes into the folder `out` and returns it. A finished run is left as it is."""
+    keep_freed_memory()
+    settings = recipe.training
+    ranks = Ranks.join(settings.accumulate)
+    check_same_recipe(recipe, out)
+    config = configure(recipe.model.preset, **{**(recipe.model.model_extra or {}), "vocab_size": recipe.tokenizer.vocab_size})
+    if recipe.data.max_tokens > config.max_length:
+        raise UsageError(f"data.max_tokens {recipe.data.max_tokens} is more than model.max_length {config.max_length}.")
+    check_memory(config, settings.batch_tokens)
+    task = prepare(recipe, out, ranks)
+    torch.manual_seed(recipe.seed)
+    trainer = Trainer(Transformer(config), task, settings, seed=recipe.seed, ranks=ranks)
+    progress = load_checkpoint(out / "checkpoints", trainer.model, trainer.optimizer) or Progress()
+    with Terminal(settings.updates, progress.update) as terminal:
+        display = terminal if ranks.first else Quiet()
+        if progress.finished and progress.update >= settings.updates:
+            display.say(f"already trained {progress.update:,} of {settings.updates:,} updates; raise training.updates to go on")
+            return out
+        announce(display, recipe, count_parameters(config), progress, task)
+        trainer.try_largest_batch()
+        Run(recipe, out, trainer, progress, display).go()
+    return out
+
+
+def prepare(recipe: Recipe, out: Path, ranks: Ranks) -> Translation:
+    """The text, ready: the first rank makes what is missing, the others then take it up."""
+    root = Path(recipe.data.root)
+    sources = [Sources(tables, root, recipe.seed) for tables in (recipe.data.train, recipe.data.dev)]
+
+    def make(display: Display) -> Translation:
+        return Translation.prepare(
+            *sources,
+            vocab_size=recipe.tokenizer.vocab_size,
+            max_tokens=recipe.data.max_tokens,
+            folder=out,
+            report=display.say,
+        )
+
+    task = make(Terminal(recipe.training.updates)) if ranks.first else None
+    ranks.wait()
+    if ranks.first:
+        with staged_folder(out) as staging:
+            (staging / "recipe.toml").write_text(to_toml(recipe), "utf-8")
+    return task or make(Quiet())
+
+
+def check_same_recipe(recipe: Recipe, out: Path) -> None:
+    """A folder belongs to one recipe: going on with another would mix two models."""
+    path = out / "recipe.toml"
+    if not path.is_file():
+        return
+    before = parse_recipe(tomllib.loads(path.read_text("utf-8")), str(path)).model_dump()
+    now = recipe.model_dump()
+    changed = [
+        f"{section}.{key}" if isinstance(before[section], dict) else section
+        for section in before
+        for key in (before[section] if isinstance(before[section], dict) else [section])
+        if key not in MAY_CHANGE | {"root", "description"}
+        and (before[section][key] != now[section][key] if isinstance(before[section], dict) else before[section] != now[section])
+    ]
+    if changed:
+        raise UsageError(
+            f"{out} holds a run whose recipe differs in {', '.join(changed)}: take another --out folder, or set it back."
+        )
+
+
+def announce(display: Display, recipe: Recipe, parameters: int, progress: Progress, task: Translation) -> None:
+    """The numbers that matter, before the first step."""
+    settings = recipe.training
+    display.say(
+        f"{parameters:,} parameters; {len(task.train):,} training and {len(task.dev):,} validation pairs; "
+        f"learning rate rises to {settings.peak_rate:g} over {settings.warmup:,} updates, then falls as 1/sqrt"
+        + (f", and to 0 over the last {settings.cooldown:,}" if settings.cooldown else "")
+    )
+    if progress.update:
+        display.say(f"going on from update {progress.update:,}")
+
+
+class Run:
+    """One training from where it stands to its end."""
+
+    def __init__(self, recipe: Recipe, out: Path, trainer: Trainer, progress: Progress, display: Display) -> None:
+        self.recipe, self.out, self.trainer, self.progress, self.display = recipe, out, trainer, progress, display
+        self.settings = recipe.training
+        self.snapshots = out / "snapshots"
+        self.metrics = Metrics(out, progress.update) if trainer.ranks.first else None
+
+    def go(self) -> None:
+        """Updates, validations and checkpoints, until all is done."""
+        settings, progress = self.settings, self.progress
+        started = time.monotonic() - progress.seconds
+        while progress.update < settings.updates and not self._out_of_patience():
+            result = self.trainer.update(progress)
+            progress.seconds = time.monotonic() - started
+            self._show(result)
+            last = progress.update == settings.updates
+            if progress.update % settings.validate_every == 0 or last:
+                self._validate(result)
+            if progress.update % settings.checkpoint_every == 0 or last or self._out_of_patience():
+                self._checkpoint()
+        self._finish()
+
+    def _out_of_patience(self) -> bool:
+        return self.settings.patience is not None and self.progress.worse >= self.settings.patience
+
+    def _show(self, result: UpdateResult) -> None:
+        speed = self.progress.tokens / max(self.progress.seconds, 1e-9)
+        facts = {"loss": f"{result.likelihood:.3f}", "rate": f"{result.rate:.2e}", "tokens/s": f"{speed:,.0f}"}
+        if self.progress.best_update:
+            facts["best"] = f"{self.progress.best_loss:.3f}"
+        self.display.show(self.progress.update, facts)
+
+    def _validate(self, result: UpdateResult) -> None:
+        """Measures the model, keeps it as a snapshot, and remembers whether it is the best."""
+        progress, ranks = self.progress, self.trainer.ranks
+        better = False
+        if ranks.first:
+            measures = self.trainer.validate()
+            better = measures["loss"] < progress.best_loss
+            save_snapshot(self.snapshots, progress.update, self.trainer.model)
+            self._record(result, measures)
+            progress.best_loss = min(progress.best_loss, measures["loss"])
+        better = ranks.agree(better)
+        progress.worse = 0 if better else progress.worse + 1
+        progress.best_update = progress.update if better else progress.best_update
+        progress.validated.append(progress.update)
+
+    def _record(self, result: UpdateResult, measures: dict[str, float]) -> None:
+        record = {
+            "train_loss": result.likelihood,
+            "gradient_norm": result.gradient_norm,
+            "rate": result.rate,
+            "seconds": round(self.progress.seconds, 1),
+            "target_tokens": self.progress.tokens,
+            **{f"validation_{name}": value for name, value in measures.items()},
+        }
+        if self.metrics is not None:
+            self.metrics.write(self.progress.update, record)
+        text = "  ".join(f"{name} {value:.2f}" for name, value in measures.items())
+        self.display.say(f"update {self.progress.update:,}  validation: {text}")
+
+    def _checkpoint(self) -> None:
+        if self.trainer.ranks.first:
+            save_checkpoint(self.out / "checkpoints", self.trainer.model, self.trainer.optimizer, self.progress)
+            keep = {*self.progress.validated[-self.settings.average :], self.progress.best_update}
+            for path in self.snapshots.glob("update-*.safetensors"):
+                if int(path.stem.split("-")[1]) not in keep:
+                    path.unlink()
+        self.trainer.ranks.wait()
+
+    def _finish(self) -> None:
+        """Averages the last validated models, keeps the average if it is better than the best one, and writes the folder."""
+        if self.trainer.ranks.first:
+            progress, model = self.progress, self.trainer.model
+            last = progress.validated[-self.settings.average :]
+            trained = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+            model.load_state_dict(average([load_snapshot(self.snapshots, update) for update in last]))
+            measures = self.trainer.validate()
+            name = f"average of updates {', '.join(map(str, last))}"
+            if measures["loss"] > progress.best_loss:
+                model.load_state_dict(load_snapshot(self.snapshots, progress.best_update))
+                measures, name = self.trainer.validate(), f"update {progress.best_update}"
+            self.display.say(f"kept: {name}  validation: " + "  ".join(f"{k} {v:.2f}" for k, v in measures.items()))
+            save_model(
+                self.out,
+                model,
+                self.trainer.task.tokenizer,
+                recipe_text=to_toml(self.recipe),
+                card=card(self.recipe, model.config, progress, measures, name, self.trainer.task),
+            )
+            model.load_state_dict(trained)
+            progress.finished = True
+            save_checkpoint(self.out / "checkpoints", model, self.trainer.optimizer, progress)
+        self.trainer.ranks.wait()
+
+
+def save_snapshot(folder: Path, update: int, model: Transformer) -> None:
+    """Keeps a validated model's weights."""
+    folder.mkdir(parents=True, exist_ok=True)
+    temporary = folder / ".snapshot.tmp"
+    try:
+        save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, temporary)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise InputError(f"Cannot save {folder}: {error.strerror or error}; the checkpoints so far are whole.") from error
+    temporary.replace(folder / f"update-{update:08d}.safetensors")
+
+
+def load_snapshot(folder: Path, update: int) -> dict[str, Tensor]:
+    """A validated model's weights."""
+    return load_file(folder / f"update-{update:08d}.safetensors")

@@ -1,0 +1,45 @@
+"""The blockwise loss against its definition, and the schedule against the paper's formula."""
+
+import math
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from allyouneed.training.loss import ROWS, naive_smoothed_cross_entropy, smoothed_cross_entropy
+from allyouneed.training.schedules import inverse_square_root
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_blockwise_is_naive_with_all_gradients(smoothing: float) -> None:
+    torch.manual_seed(0)
+    rows = ROWS + 37  # two blocks, the second one short
+    states = torch.randn(rows, 16, requires_grad=True)
+    weight = torch.randn(50, 16, requires_grad=True)
+    targets = torch.randint(0, 50, (rows,))
+    loss, likelihood = smoothed_cross_entropy(states, weight, targets, smoothing)
+    fast = torch.autograd.grad(loss * 0.5, (states, weight))
+    expected = naive_smoothed_cross_entropy(states, weight, targets, smoothing)
+    naive = torch.autograd.grad(expected * 0.5, (states, weight))
+    torch.testing.assert_close(loss, expected)
+    for got, wanted in zip(fast, naive, strict=True):
+        torch.testing.assert_close(got, wanted, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(likelihood, cross_entropy(states @ weight.T, targets, reduction="sum"))
+    torch.testing.assert_close(
+        expected, cross_entropy(states @ weight.T, targets, reduction="sum", label_smoothing=smoothing)
+    )
+
+
+def test_the_rate_is_the_papers_with_its_peak_named() -> None:
+    d_model, warmup = 512, 4000
+    peak = d_model**-0.5 * warmup**-0.5
+    for update in (1, 100, 4000, 4001, 100_000):
+        papers = d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
+        assert inverse_square_root(update, peak=peak, warmup=warmup) == pytest.approx(papers)
+
+
+def test_cooldown_ends_near_zero() -> None:
+    rates = [inverse_square_root(u, peak=1.0, warmup=1, cooldown=10, updates=100) for u in (90, 91, 100)]
+    assert rates[0] == pytest.approx(1 / math.sqrt(90))
+    assert rates[1] == pytest.approx(10 / 11 / math.sqrt(91))
+    assert rates[2] == pytest.approx(1 / 11 / math.sqrt(100))

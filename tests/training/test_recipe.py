@@ -1,0 +1,74 @@
+"""Recipes: defaults written once, every mistake named at once, and a round trip through the file that a run keeps."""
+
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from allyouneed.errors import UsageError
+from allyouneed.models.presets import configure
+from allyouneed.training.recipe import Recipe, parse_recipe, read_recipe, to_toml
+
+PAIR = '[[data.train]]\nsource = "a.tsv"\n[[data.dev]]\nsource = "b.tsv"\n'
+SHIPPED = sorted(Path(str(files("allyouneed") / "recipes")).rglob("*.toml"))
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "recipe.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_all_mistakes_in_one_message(tmp_path: Path) -> None:
+    text = "sed = 3\n[training]\npeek_rate = 1\nupdates = 0\n[[data.train]]\nsorce = 'x'\n[[data.dev]]\n"
+    with pytest.raises(UsageError) as caught:
+        read_recipe(written(tmp_path, text))
+    message = str(caught.value)
+    assert 'unknown key "sed"' in message
+    assert 'Did you mean "seed"' in message
+    assert 'unknown key "training.peek_rate"' in message
+    assert 'Did you mean "peak_rate"' in message
+    assert '"training.updates" = 0: input should be greater than 0' in message
+    assert 'unknown key "data.train.0.sorce"' in message
+    assert 'Did you mean "source"' in message
+    assert "\n" not in message
+
+
+def test_overrides_are_toml_values(tmp_path: Path) -> None:
+    path = written(tmp_path, PAIR)
+    recipe = read_recipe(path, ["training.updates=7", "model.preset=transformer-tiny", "model.dropout=0.2"])
+    assert recipe.training.updates == 7
+    assert recipe.model.preset == "transformer-tiny"
+    assert recipe.model.model_extra == {"dropout": 0.2}
+    with pytest.raises(UsageError, match='"updates" is no override: write key.path=value'):
+        read_recipe(path, ["updates"])
+
+
+def test_files_that_are_no_recipes(tmp_path: Path) -> None:
+    path = written(tmp_path, "updates = = 3")
+    with pytest.raises(UsageError, match=r"recipe.toml is not TOML: .*line 1"):
+        read_recipe(path)
+    with pytest.raises(UsageError, match=r'no recipe .*recipes\.toml\. Did you mean "recipe\.toml"'):
+        read_recipe(tmp_path / "recipes.toml")
+    with pytest.raises(UsageError, match='"data.dev" is missing'):
+        parse_recipe({"data": {"train": [{"source": "a"}]}}, "it")
+
+
+def test_written_out_and_read_back(tmp_path: Path) -> None:
+    recipe = read_recipe(written(tmp_path, 'description = "a \\"b\\""\n[model]\nbias = false\n' + PAIR))
+    text = to_toml(recipe)
+    assert parse_recipe(tomllib.loads(text), "text") == recipe
+    assert "# learning rate at the end of the warm-up" in text
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_recipes_are_whole(path: Path) -> None:
+    recipe = read_recipe(path)
+    assert isinstance(recipe, Recipe)
+    assert recipe.description
+    configure(recipe.model.preset, **{**(recipe.model.model_extra or {}), "vocab_size": recipe.tokenizer.vocab_size})
+
+
+def test_there_are_shipped_recipes() -> None:
+    assert {"en-fr", "fr-en"} <= {path.stem for path in SHIPPED}

@@ -1,0 +1,68 @@
+"""Killed at any moment and started again: the same model, bit for bit. One process or two: the same model."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from toy import toy_recipe
+
+RUN = """
+import sys, torch
+from pathlib import Path
+from allyouneed.training.recipe import read_recipe
+from allyouneed.training.run import train
+torch.set_num_threads(1)
+train(read_recipe(Path(sys.argv[1]), sys.argv[3:]), Path(sys.argv[2]))
+"""
+
+
+def start(recipe: Path, out: Path, *overrides: str, ranks: int = 1) -> subprocess.Popen[bytes]:
+    script = recipe.parent / "run.py"
+    script.write_text(RUN, "utf-8")
+    launcher = [sys.executable]
+    if ranks > 1:
+        launcher += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
+    command = [*launcher, str(script), str(recipe), str(out), *overrides]
+    return subprocess.Popen(command, start_new_session=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+
+
+def finish(process: subprocess.Popen[bytes]) -> float:
+    began = time.monotonic()
+    assert process.wait(timeout=120) == 0
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize(("ranks", "kills"), [(1, 10), (2, 3)])
+def test_killed_at_random_moments_ends_the_same(tmp_path: Path, ranks: int, kills: int) -> None:
+    recipe = toy_recipe(tmp_path, updates=200)
+    seconds = finish(start(recipe, tmp_path / "calm", ranks=ranks))
+    draw = random.Random()  # other moments every time: the equality must hold for all of them
+    midway = 0
+    for _ in range(kills):
+        process = start(recipe, tmp_path / "stormy", ranks=ranks)
+        time.sleep(draw.uniform(0.3, 1.0) * seconds)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        midway += any((tmp_path / "stormy" / "checkpoints").glob("update-*"))
+    finish(start(recipe, tmp_path / "stormy", ranks=ranks))
+    assert midway
+    calm, stormy = (tmp_path / name / "model.safetensors" for name in ("calm", "stormy"))
+    assert calm.read_bytes() == stormy.read_bytes()
+    metrics = [(tmp_path / name / "metrics.jsonl").read_text().count("\n") for name in ("calm", "stormy")]
+    assert metrics[0] == metrics[1] == 14  # every 15 of 200 updates, and the last
+
+
+def test_two_processes_make_the_model_of_one(tmp_path: Path) -> None:
+    recipe = toy_recipe(tmp_path)
+    for ranks in (1, 2):
+        finish(start(recipe, tmp_path / str(ranks), ranks=ranks))
+    one, two = (load_file(tmp_path / str(ranks) / "model.safetensors") for ranks in (1, 2))
+    for name in one:
+        torch.testing.assert_close(one[name], two[name], atol=1e-6, rtol=1e-5, msg=name)
