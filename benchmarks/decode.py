@@ -44,9 +44,15 @@ class Work:
         torch.manual_seed(7)
         model = self.model()
         with torch.no_grad():
-            for name, parameter in model.named_parameters():
-                if parameter.dim() == 2 and "embedding" not in name:
-                    parameter.mul_(2)  # sharper than fresh weights: texts vary, and beams trade places
+            # Fresh weights would write one token over and over: the last token gets more say, and the choice is sharper.
+            model.target_embedding.weight.mul_(3)
+            output = model.output.weight.mul_(4)
+            # No text may end early: the last norm lifts one feature, and only the special tokens listen to it.
+            layers = len(model.decoder)
+            model.get_parameter(f"decoder.{layers - 1}.residuals.2.norm.bias")[0] = 6
+            output[:, 0] = 0
+            output[: UNK + 1] = 0
+            output[: UNK + 1, 0] = -20
         marian = to_marian(model, SHAPES[self.shape])
         save_file(model.state_dict(), self.folder / "ours.safetensors")
         theirs = {name: tensor.contiguous() for name, tensor in marian.state_dict().items()}
@@ -103,7 +109,7 @@ def allyouneed(work: Work, peer: str) -> turns.Pass:
         source = workload.pad_rows([[*row, EOS] for row in sources])
         keep = source != PAD
         state = model.start(model.encode(source, None if bool(keep.all()) else keep))
-        special = (PAD, BOS, EOS, UNK)  # no end token: every text fills its length
+        special = (PAD, BOS, UNK)
         found = beam_search(state, model.step, bos=BOS, eos=EOS, max_tokens=LENGTH, beam=beam, forbidden=special)
         return [hypotheses[0].tokens for hypotheses in found]
 

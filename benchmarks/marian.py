@@ -26,7 +26,6 @@ DECODER = (
         "residuals.2.norm": "final_layer_norm",
     }
 )
-NEVER = -1e9  # a bias under which a token is never chosen
 
 
 def marian_config(shape: Shape, *, tied: bool, dropout: float, max_length: int) -> MarianConfig:
@@ -57,7 +56,7 @@ def marian_config(shape: Shape, *, tied: bool, dropout: float, max_length: int) 
 
 
 def to_marian(model: Transformer, shape: Shape) -> Any:
-    """The same function as a MarianMTModel, but one that never writes a special token: texts have the asked length."""
+    """The same function as a MarianMTModel."""
     config = marian_config(shape, tied=False, dropout=0.0, max_length=model.config.max_length)
     theirs: Any = MarianMTModel._from_config(config, attn_implementation="sdpa")  # pyright: ignore[reportPrivateUsage]  # its public way loads a file
     ours = model.state_dict()
@@ -68,7 +67,7 @@ def to_marian(model: Transformer, shape: Shape) -> Any:
         # Theirs holds the sines before the cosines, ours alternates: the rows are laid over, so that embeddings agree.
         "model.encoder.embed_positions.weight": model.positions,
         "model.decoder.embed_positions.weight": model.positions,
-        "final_logits_bias": torch.zeros(1, shape.vocab_size).index_fill_(1, torch.tensor([PAD, BOS, EOS, UNK]), NEVER),
+        "final_logits_bias": torch.zeros(1, shape.vocab_size),
     }
     for side, table in (("encoder", ENCODER), ("decoder", DECODER)):
         for layer in range(shape.n_layers):

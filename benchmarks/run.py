@@ -1,4 +1,7 @@
-"""Runs every benchmark and writes RESULTS.md beside it: `make bench`."""
+"""Runs every benchmark and writes RESULTS.md beside it: `make bench`.
+
+Each peer's process begins by importing this file, so it imports nothing heavy.
+"""
 
 import argparse
 import platform
@@ -8,8 +11,8 @@ from typing import Any
 
 import decode
 import startup
-import train
 import turns
+from workload import SHAPES
 
 HEAD = """# Speed and memory beside other libraries
 
@@ -93,8 +96,10 @@ def processor() -> str:
 
 def main() -> None:
     """Measures and writes."""
+    import train
+
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shapes", nargs="+", default=["small", "base"], choices=list(train.SHAPES))
+    parser.add_argument("--shapes", nargs="+", default=["small", "base"], choices=list(SHAPES))
     parser.add_argument("--rounds", type=int, default=5, help="turns of every library")
     parser.add_argument("--batches", type=int, default=4, help="training batches a turn")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("RESULTS.md"), help="file to write")

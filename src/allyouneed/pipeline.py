@@ -204,8 +204,8 @@ def strongest(matrix: Tensor) -> list[tuple[int, float]]:
 def gathered(matrix: Tensor, rows: list[int], columns: list[int]) -> Tensor:
     """The weights [T, S] of tokens, added up over the words that they belong to."""
     words = matrix.new_zeros(max(rows, default=-1) + 1, max(columns, default=-1) + 1)
-    places = (torch.tensor(rows)[:, None].expand_as(matrix), torch.tensor(columns).expand_as(matrix))
-    return words.index_put(places, matrix, accumulate=True)
+    row, column = (torch.tensor(places, dtype=torch.long) for places in (rows, columns))
+    return words.index_put((row[:, None], column), matrix, accumulate=True)
 
 
 def one_text(texts: Sequence[str]) -> None:

@@ -59,6 +59,11 @@ def test_the_folder_holds_plain_files_and_nothing_else(saved_folder: Path) -> No
     assert json.loads((saved_folder / "config.json").read_text("utf-8"))["architecture"] == "transformer"
 
 
+def test_who_may_read_the_config_may_read_the_weights(saved_folder: Path) -> None:
+    modes = {(saved_folder / name).stat().st_mode for name in ("config.json", "model.safetensors", "tokenizer.json")}
+    assert len(modes) == 1
+
+
 def test_half_precision_takes_half_the_room_and_loads_as_float32(
     model: Transformer, tokenizer: Tokenizer, saved_folder: Path, tmp_path: Path
 ) -> None:
@@ -147,7 +152,6 @@ def test_a_damaged_header(model_folder: Path) -> None:
 
 
 def test_the_first_misfit_is_named(model_folder: Path) -> None:
-    name = "encoder.1.feed_forward.inner.weight"
     names = list(load_file(model_folder / "model.safetensors"))
     name = next(name for name in names if name.startswith("encoder.1.") and name.endswith("weight"))
     changed_weights(model_folder, lambda tensors: tensors.update({name: torch.zeros(3, 5)}))

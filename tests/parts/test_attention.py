@@ -49,7 +49,8 @@ def test_fast_is_naive_with_all_gradients(
     upstream = torch.randn(batch, groups * share, queries, 8, dtype=torch.float64)
     results: list[tuple[torch.Tensor, ...]] = []
     for function in (attend, naive_attend):
-        out = function(*lookup, mask)
+        query, key, value = lookup
+        out = function(query, key, value, mask)
         gradients = torch.autograd.grad(out, lookup, upstream)
         results.append((out, *gradients))
     for fast, naive in zip(*results, strict=True):

@@ -41,7 +41,7 @@ def test_overrides_are_toml_values(tmp_path: Path) -> None:
     assert recipe.training.updates == 7
     assert recipe.model.preset == "transformer-tiny"
     assert recipe.model.model_extra == {"dropout": 0.2}
-    with pytest.raises(UsageError, match='"updates" is no override: write key.path=value'):
+    with pytest.raises(UsageError, match='"updates" is no override'):
         read_recipe(path, ["updates"])
 
 
@@ -51,7 +51,7 @@ def test_files_that_are_no_recipes(tmp_path: Path) -> None:
         read_recipe(path)
     with pytest.raises(UsageError, match=r'no recipe .*recipes\.toml\. Did you mean "recipe\.toml"'):
         read_recipe(tmp_path / "recipes.toml")
-    with pytest.raises(UsageError, match='"data.dev" is missing'):
+    with pytest.raises(UsageError, match='"data\\.dev" is missing'):
         parse_recipe({"data": {"train": [{"source": "a"}]}}, "it")
 
 

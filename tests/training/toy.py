@@ -3,7 +3,27 @@
 import random
 from pathlib import Path
 
-WORDS = "the cat dog mouse sees eats likes small old red house tree river runs sleeps under near with and".split()
+WORDS = [
+    "the",
+    "cat",
+    "dog",
+    "mouse",
+    "sees",
+    "eats",
+    "likes",
+    "small",
+    "old",
+    "red",
+    "house",
+    "tree",
+    "river",
+    "runs",
+    "sleeps",
+    "under",
+    "near",
+    "with",
+    "and",
+]
 
 RECIPE = """
 seed = 3
@@ -28,7 +48,7 @@ checkpoint_every = 4
 average = 2
 [data]
 root = "{root}"
-max_tokens = 40
+max_tokens = 60
 [[data.train]]
 source = "train.tsv"
 [[data.dev]]

@@ -5,6 +5,7 @@ are known `recipe.toml` (what made it), `metrics.jsonl` (how the training went) 
 """
 
 import json
+import shutil
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, asdict, fields
@@ -68,6 +69,7 @@ def save_model(
             save_file(tensors, staging / WEIGHTS, metadata={"format": "pt"})
         except SafetensorError as error:
             raise OSError(f"{error}") from error
+        shutil.copymode(staging / CONFIG, staging / WEIGHTS)  # the library makes files that only their owner may read
 
 
 def load_model(folder: Path) -> SavedModel:

@@ -15,7 +15,7 @@ SECTIONS = (*(f"s{number}" for number in range(1, 13)), "t6")
 
 
 @cache
-def page(lang: str) -> str:
+def page(lang: str, own_models: tuple[str, ...] = ()) -> str:
     """The whole page in one language, with the prose of each waiting in a template."""
     frame = {key.replace("page.", "").replace("-", "_"): escape(text) for key, text in strings(lang).items()}
     return Template((WEB / "page.html").read_text(encoding="utf-8")).substitute(
@@ -23,7 +23,7 @@ def page(lang: str) -> str:
         lang=lang,
         prose=prose(lang),
         templates="".join(f'<template data-lang="{other}">\n{prose(other)}</template>\n' for other in LANGUAGES),
-        data=json.dumps(data(), ensure_ascii=False).replace("<", "\\u003c"),
+        data=json.dumps({**data(), "own": own_models}, ensure_ascii=False).replace("<", "\\u003c"),
     )
 
 

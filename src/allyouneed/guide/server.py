@@ -33,7 +33,8 @@ routes = APIRouter()
 @routes.get("/")
 def show_page(request: Request, lang: str = "") -> HTMLResponse:
     """The page, in the asked language or in the server's own."""
-    return HTMLResponse(page(lang if lang in LANGUAGES else request.app.state.lang))
+    state = request.app.state
+    return HTMLResponse(page(lang if lang in LANGUAGES else state.lang, state.models.own))
 
 
 @routes.get("/api/models")

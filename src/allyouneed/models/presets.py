@@ -22,7 +22,10 @@ class Preset:
 PRESETS: dict[str, Preset] = {
     "transformer-base": Preset({}, 37_000, 65_000_000, "Vaswani 2017, table 3 (base)"),
     "transformer-big": Preset(
-        {"d_model": 1024, "n_heads": 16, "d_ff": 4096, "dropout": 0.3}, 37_000, 213_000_000, "Vaswani 2017, table 3 (big)"
+        {"d_model": 1024, "n_heads": 16, "d_ff": 4096, "dropout": 0.3},
+        37_000,
+        213_000_000,
+        "Vaswani 2017, table 3 (big)",
     ),
     "transformer-small": Preset(
         {

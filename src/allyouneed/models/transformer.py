@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -82,8 +83,11 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Tensor, mask: Mask | None) -> Tensor:
         """[B, S, D] -> [B, S, D]."""
-        attention = self.self_attention
-        x = self.residuals[0](x, lambda x: attention(x, *attention.keys_values(x), mask))
+
+        def look_around(x: Tensor) -> Tensor:
+            return self.self_attention(x, *self.self_attention.keys_values(x), mask)
+
+        x = self.residuals[0](x, look_around)
         return self.residuals[1](x, self.feed_forward)
 
 
@@ -108,8 +112,11 @@ class DecoderLayer(nn.Module):
                 keys, values = past.cache.write(past.layer, keys, values)
             return self.self_attention(x, keys, values, mask)
 
+        def look_at_source(x: Tensor) -> Tensor:
+            return self.cross_attention(x, *source, source_mask)
+
         x = self.residuals[0](x, look_back)
-        x = self.residuals[1](x, lambda x: self.cross_attention(x, *source, source_mask))
+        x = self.residuals[1](x, look_at_source)
         return self.residuals[2](x, self.feed_forward)
 
 
@@ -156,7 +163,7 @@ class DecoderState:
         return self.cache.visible.device
 
     def select(self, rows: Tensor) -> "DecoderState":
-        """Row i of the new state goes on from row `rows[i]` of this one; every kept sentence keeps equally many rows."""
+        """Row i of the new state goes on from row `rows[i]` of this one; the kept sentences have equally many rows."""
         owners = rows // self.cache.beams
         sentences = owners.unique_consecutive()
         moved = len(sentences) != len(self.cache.visible)
@@ -192,10 +199,16 @@ class Transformer(nn.Module):
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
             elif isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
+        for name, parameter in self.named_parameters():
+            if name.endswith(".bias"):
+                nn.init.zeros_(parameter)
+
+    @property
+    def decoder_layers(self) -> list[DecoderLayer]:
+        """The decoder from the bottom up."""
+        return cast(list[DecoderLayer], list(self.decoder))
 
     @property
     def output_weight(self) -> Tensor:
@@ -229,7 +242,7 @@ class Transformer(nn.Module):
         self._check_length(target)
         x = self.embed(target, torch.arange(target.shape[1], device=target.device), self._target_table)
         source_mask = memory.mask
-        for layer in self.decoder:
+        for layer in self.decoder_layers:
             x = layer(x, mask, layer.cross_attention.keys_values(memory.states), source_mask)
         return self.decoder_norm(x)
 
@@ -243,14 +256,14 @@ class Transformer(nn.Module):
 
     def start(self, memory: Memory) -> DecoderState:
         """Nothing written yet: one row a sentence."""
-        source = [layer.cross_attention.keys_values(memory.states) for layer in self.decoder]
+        source = [layer.cross_attention.keys_values(memory.states) for layer in self.decoder_layers]
         return DecoderState(source, memory.mask, memory.keep, BeamCache.empty(len(self.decoder), source[0][0]))
 
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Appends tokens [R] to the rows -> the next token's logits [R, V] and the new state.
 
-        The beams of a sentence stand where queries stand: they look at one memory and at one pool of slots, each through
-        its own mask, so nothing is copied for them.
+        The beams of a sentence stand where queries stand: they look at one memory and at one pool of slots, each
+        through its own mask, so nothing is copied for them.
         """
         cache = state.cache.open()
         if cache.steps > self.config.max_length:
@@ -258,7 +271,7 @@ class Transformer(nn.Module):
         tokens = tokens.view(-1, cache.beams)
         x = self.embed(tokens, torch.tensor(cache.steps - 1, device=tokens.device), self._target_table)
         mask = explicit(cache.visible[:, None])
-        for index, layer in enumerate(self.decoder):
+        for index, layer in enumerate(self.decoder_layers):
             x = layer(x, mask, state.source[index], state.source_mask, Past(cache, index))
         return self.logits(self.decoder_norm(x)).flatten(0, 1), replace(state, cache=cache)
 
@@ -268,6 +281,5 @@ class Transformer(nn.Module):
 
     def _check_length(self, tokens: Tensor) -> None:
         if tokens.dim() != 2 or not 0 < tokens.shape[1] <= self.config.max_length:
-            raise ValueError(
-                f"tokens {list(tokens.shape)}: [B, T] with T between 1 and max_length {self.config.max_length} is needed"
-            )
+            wanted = f"[B, T] with T between 1 and max_length {self.config.max_length} is needed"
+            raise ValueError(f"tokens {list(tokens.shape)}: {wanted}")

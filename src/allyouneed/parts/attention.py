@@ -22,7 +22,8 @@ def attention_scores(query: Tensor, key: Tensor, *, scale: float | None = None) 
 def attention_weights(query: Tensor, key: Tensor, mask: Mask | None = None, *, scale: float | None = None) -> Tensor:
     """How much each query looks at each key: softmax(Q Kᵀ / √K), rows add to 1 (equation 1).
 
-    query [B, H, T, K], key [B, G, S, K] with H a multiple of G -> [B, H, T, S]. A row that may look nowhere gives zeros.
+    query [B, H, T, K], key [B, G, S, K] with H a multiple of G -> [B, H, T, S]. A row that may look nowhere gives
+    zeros.
     """
     scores = attention_scores(query, key, scale=scale)  # [B, H, T, S]
     if mask is None:
@@ -63,7 +64,9 @@ def attend(
         with torch.autocast("cpu", enabled=False):
             return attend(query.float(), key.float(), value.float(), mask, scale=scale, dropout=dropout)
     grouped = key.shape[-3] != query.shape[-3]
-    lookup = partial(scaled_dot_product_attention, query, key, value, scale=scale, dropout_p=dropout, enable_gqa=grouped)
+    lookup = partial(
+        scaled_dot_product_attention, query, key, value, scale=scale, dropout_p=dropout, enable_gqa=grouped
+    )
     if mask is None or (mask is CAUSAL and query.shape[-2] == key.shape[-2]):
         return lookup(is_causal=mask is CAUSAL)
     allowed = mask.dense(query.shape[-2], key.shape[-2], query.device)
@@ -84,8 +87,8 @@ def repeat_heads(heads: Tensor, n_heads: int) -> Tensor:
 class MultiHeadAttention(nn.Module):
     """Several lookups side by side, each in its own projection of width K = D / H (Vaswani 2017, section 3.2.2).
 
-    The keys and values are made by `keys_values` and handed to `forward`, so that a cache, or the beams of one sentence,
-    can share them. `n_kv_heads` < `n_heads` lets groups of query heads share keys and values (Ainslie 2023).
+    The keys and values are made by `keys_values` and handed to `forward`, so that a cache, or the beams of one
+    sentence, can share them. `n_kv_heads` < `n_heads` lets groups of query heads share keys and values (Ainslie 2023).
     """
 
     def __init__(
@@ -94,7 +97,9 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
         if d_model % n_heads or n_heads % n_kv_heads:
-            raise ValueError(f"d_model {d_model}, n_heads {n_heads}, n_kv_heads {n_kv_heads}: each must divide the one before")
+            raise ValueError(
+                f"d_model {d_model}, n_heads {n_heads}, n_kv_heads {n_kv_heads}: each must divide the one before"
+            )
         self.n_heads, self.n_kv_heads, self.d_head, self.dropout = n_heads, n_kv_heads, d_model // n_heads, dropout
         self.query = nn.Linear(d_model, n_heads * self.d_head, bias=bias)
         self.key = nn.Linear(d_model, n_kv_heads * self.d_head, bias=bias)

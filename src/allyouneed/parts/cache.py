@@ -10,8 +10,8 @@ from torch import Tensor
 class BeamCache:
     """One pool of key/value slots a sentence, and for each beam the slots that are its own past.
 
-    A beam that branches, moves or dies changes only `visible`; keys and values are written once and never copied. They are
-    copied when sentences leave the batch, or when the pool outgrows its storage (which then doubles).
+    A beam that branches, moves or dies changes only `visible`; keys and values are written once and never copied. They
+    are copied when sentences leave the batch, or when the pool outgrows its storage (which then doubles).
     """
 
     keys: list[Tensor]  # L × [B, G, capacity, K]
@@ -39,7 +39,10 @@ class BeamCache:
         capacity = self.keys[0].shape[2]
         if visible.shape[-1] > capacity:
             room = max(capacity, self.beams)
-            grow = [torch.cat((pool, pool.new_empty(*pool.shape[:2], room, pool.shape[3])), 2) for pool in self.keys + self.values]
+            grow = [
+                torch.cat((pool, pool.new_empty(*pool.shape[:2], room, pool.shape[3])), 2)
+                for pool in self.keys + self.values
+            ]
             layers = len(self.keys)
             return BeamCache(grow[:layers], grow[layers:], visible, self.steps + 1)
         return replace(self, visible=visible, steps=self.steps + 1)

@@ -1,8 +1,9 @@
 """Dropout (Srivastava 2014) whose masks cost one random byte an element."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn import functional
 
 
@@ -10,7 +11,7 @@ class ByteDropout(torch.autograd.Function):
     """Zeroes elements with probability threshold/256 and scales the rest by 256 / (256 - threshold)."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, x: Tensor, threshold: int) -> Tensor:
+    def forward(ctx: Any, x: Tensor, threshold: int) -> Tensor:
         """x of any shape -> the same shape. Draws from torch's default generator."""
         count = x.numel()
         words = torch.empty(-(-count // 8), dtype=torch.int64).random_(-(2**63), None)
@@ -20,11 +21,10 @@ class ByteDropout(torch.autograd.Function):
         return (x * keep).mul_(ctx.scale)
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor, None]:
         """The same elements pass, with the same scale."""
         (keep,) = ctx.saved_tensors
-        return (grad * keep).mul_(ctx.scale), None
+        return (grad_outputs[0] * keep).mul_(ctx.scale), None
 
 
 class Dropout(nn.Module):

@@ -1,8 +1,8 @@
 """Who may look at whom: a mask is a value, not a matrix.
 
-One rule holds everywhere: a mask answers, for a query position and a key position, *may look* (True) or not. Positions count
-from the first key, and the queries are the last ones: the pattern is aligned to the lower right, so one new query over a
-cache of `S` keys stands at position `S - 1`.
+One rule holds everywhere: a mask answers, for a query position and a key position, *may look* (True) or not. Positions
+count from the first key, and the queries are the last ones: the pattern is aligned to the lower right, so one new
+query over a cache of `S` keys stands at position `S - 1`.
 """
 
 from collections.abc import Callable

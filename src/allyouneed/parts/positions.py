@@ -7,7 +7,8 @@ from torch import Tensor
 
 
 def sinusoids(length: int, d_model: int) -> Tensor:
-    """PE(p, 2i) = sin(p / 10000^(2i/D)), PE(p, 2i+1) = cos(p / 10000^(2i/D)) -> [length, D] (Vaswani 2017, section 3.5).
+    """PE(p, 2i) = sin(p / 10000^(2i/D)), PE(p, 2i+1) = cos(p / 10000^(2i/D)) -> [length, D] (Vaswani 2017, section
+    3.5).
 
     Computed in log space and float64, so that far positions keep their digits; returned as float32.
     """

@@ -55,7 +55,7 @@ class Encoded:
 
     def batch(self, indices: npt.NDArray[np.int64]) -> Batch:
         """The pairs of `indices` as padded tensors."""
-        sources = [self.side(0, index) + [EOS] for index in indices]
+        sources = [[*self.side(0, index), EOS] for index in indices]
         targets = [[BOS, *self.side(1, index), EOS] for index in indices]
         source, target = pad(sources), pad(targets)
         keep = source != PAD

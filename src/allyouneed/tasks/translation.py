@@ -129,7 +129,7 @@ class Translation:
 
     @torch.no_grad()
     def validate(self, model: Transformer, measure: Loss, *, max_tokens: int, sentences: int) -> dict[str, float]:
-        """Loss and perplexity a token over all validation pairs; BLEU of greedy translations of the first `sentences`."""
+        """Loss and perplexity a token over all validation pairs; BLEU of the first `sentences`, translated greedily."""
         total = count = 0.0
         for indices in token_batches(self.dev.lengths, max_tokens=max_tokens, seed=0, epoch=0):
             batch = self.dev.batch(indices)
@@ -155,8 +155,8 @@ def list_too_long(path: Path, too_long: list[TooLong], max_tokens: int, report: 
         return
     lines = (f"{pair.file}, line {pair.line}: {pair.tokens} tokens\n" for pair in too_long)
     path.write_text("".join(lines), "utf-8")
-    first = too_long[0]
+    first, noun = too_long[0], "pair" if len(too_long) == 1 else "pairs"
     report(
-        f"left out {len(too_long):,} pairs longer than {max_tokens} tokens (first: {first.file}, line {first.line}; "
+        f"left out {len(too_long):,} {noun} longer than {max_tokens} tokens (first: {first.file}, line {first.line}; "
         f"all are listed in {path.name})"
     )

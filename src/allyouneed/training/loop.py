@@ -1,11 +1,9 @@
 """The training loop: one update after another, each a pure function of the recipe, the seed and its number."""
 
 import math
-import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -61,8 +59,10 @@ class Trainer:
         loss, likelihood = self.ranks.sum(*sums)
         norm = float(nn.utils.clip_grad_norm_(self.parameters, self.settings.clip_norm))
         if not math.isfinite(norm):
-            raise InputError(f"Update {number}: {self._first_overflow()} is not a number. The last checkpoint is kept: "
-                             "lower training.peak_rate, or train in float32.")
+            raise InputError(
+                f"Update {number}: {self._first_overflow()} is not a number. The last checkpoint is kept: "
+                "lower training.peak_rate, or train in float32."
+            )
         rate = self.rate(number)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -97,8 +97,8 @@ class Trainer:
             if "memory" not in str(error).lower() and not isinstance(error, MemoryError):
                 raise
             raise InputError(
-                f"The largest batch ({len(largest)} pairs, {self.settings.batch_tokens} tokens) does not fit into memory: "
-                "lower training.batch_tokens."
+                f"The largest batch ({len(largest)} pairs, {self.settings.batch_tokens} tokens) does not fit into "
+                "memory: lower training.batch_tokens."
             ) from error
         self.optimizer.zero_grad()
 
@@ -136,6 +136,6 @@ class Trainer:
 def average(states: list[dict[str, Tensor]]) -> dict[str, Tensor]:
     """The mean of several models' weights, taken in float64."""
     return {
-        name: (sum(state[name].double() for state in states) / len(states)).to(states[0][name].dtype)
-        for name in states[0]
+        name: torch.stack([state[name].double() for state in states]).mean(0).to(first.dtype)
+        for name, first in states[0].items()
     }

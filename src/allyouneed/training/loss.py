@@ -48,10 +48,10 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         return total, likelihood
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor, Tensor, None, None]:
         """Scales the gradients that the forward pass made."""
         grad_states, grad_weight = ctx.saved_tensors
-        return grad_states * grad, grad_weight * grad, None, None
+        return grad_states * grad_outputs[0], grad_weight * grad_outputs[0], None, None
 
 
 def smoothed_cross_entropy(states: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:

@@ -5,15 +5,16 @@ import os
 import sys
 
 from allyouneed.errors import InputError
-from allyouneed.models.transformer import TransformerConfig
 from allyouneed.models.presets import count_parameters
+from allyouneed.models.transformer import TransformerConfig
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 
 def keep_freed_memory() -> None:
-    """Lets the C library keep what a step frees, since the next step asks for the same: handing large tensors back to the
-    system costs a page fault for each 4 KiB, about a tenth of a small model's step. Only glibc knows how; elsewhere nothing happens.
+    """Lets the C library keep what a step frees, since the next step asks for the same: handing large tensors back to
+    the system costs a page fault for each 4 KiB, about a tenth of a small model's step. Only glibc knows how;
+    elsewhere nothing happens.
     """
     if sys.platform != "linux":
         return
@@ -52,5 +53,6 @@ def check_memory(config: TransformerConfig, batch_tokens: int) -> None:
     if there is not None and needed > there:
         raise InputError(
             f"This recipe needs about {needed / 1e9:.1f} GB of memory and {there / 1e9:.1f} GB are free: "
-            f"lower training.batch_tokens (now {batch_tokens}) or the model's size ({count_parameters(config):,} parameters)."
+            f"lower training.batch_tokens (now {batch_tokens}) or the model's size "
+            f"({count_parameters(config):,} parameters)."
         )

@@ -1,7 +1,7 @@
 """Several processes, one training: `torchrun` starts them, each takes its share of an update's batches.
 
-Gradients are sums over tokens, added up across ranks and divided by all real tokens of the update, so that the result does
-not depend on how many ranks there were.
+Gradients are sums over tokens, added up across ranks and divided by all real tokens of the update, so that the result
+does not depend on how many ranks there were.
 """
 
 import os

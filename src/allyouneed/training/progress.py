@@ -1,4 +1,4 @@
-"""What a run shows while it works: a live bar on a terminal, a plain line now and then elsewhere, and files for later."""
+"""What a run shows: a live bar on a terminal, a plain line now and then elsewhere, and files for later."""
 
 import json
 import sys
@@ -49,7 +49,9 @@ class Terminal:
         self._bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._bar.stop()
 
     def say(self, message: str) -> None:

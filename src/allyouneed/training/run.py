@@ -1,7 +1,7 @@
 """`train`: raw text to a model folder. The same call on the same folder goes on where it stopped."""
 
-import tomllib
 import time
+import tomllib
 from pathlib import Path
 
 import torch
@@ -31,7 +31,9 @@ def train(recipe: Recipe, out: Path) -> Path:
     settings = recipe.training
     ranks = Ranks.join(settings.accumulate)
     check_same_recipe(recipe, out)
-    config = configure(recipe.model.preset, **{**(recipe.model.model_extra or {}), "vocab_size": recipe.tokenizer.vocab_size})
+    config = configure(
+        recipe.model.preset, **{**(recipe.model.model_extra or {}), "vocab_size": recipe.tokenizer.vocab_size}
+    )
     if recipe.data.max_tokens > config.max_length:
         raise UsageError(f"data.max_tokens {recipe.data.max_tokens} is more than model.max_length {config.max_length}.")
     check_memory(config, settings.batch_tokens)
@@ -42,7 +44,9 @@ def train(recipe: Recipe, out: Path) -> Path:
     with Terminal(settings.updates, progress.update) as terminal:
         display = terminal if ranks.first else Quiet()
         if progress.finished and progress.update >= settings.updates:
-            display.say(f"already trained {progress.update:,} of {settings.updates:,} updates; raise training.updates to go on")
+            display.say(
+                f"already trained {progress.update:,} of {settings.updates:,} updates; raise training.updates to go on"
+            )
             return out
         announce(display, recipe, count_parameters(config), progress, task)
         trainer.try_largest_batch()
@@ -84,11 +88,16 @@ def check_same_recipe(recipe: Recipe, out: Path) -> None:
         for section in before
         for key in (before[section] if isinstance(before[section], dict) else [section])
         if key not in MAY_CHANGE | {"root", "description"}
-        and (before[section][key] != now[section][key] if isinstance(before[section], dict) else before[section] != now[section])
+        and (
+            before[section][key] != now[section][key]
+            if isinstance(before[section], dict)
+            else before[section] != now[section]
+        )
     ]
     if changed:
         raise UsageError(
-            f"{out} holds a run whose recipe differs in {', '.join(changed)}: take another --out folder, or set it back."
+            f"{out} holds a run whose recipe differs in {', '.join(changed)}: "
+            "take another --out folder, or set it back."
         )
 
 
@@ -177,7 +186,7 @@ class Run:
         self.trainer.ranks.wait()
 
     def _finish(self) -> None:
-        """Averages the last validated models, keeps the average if it is better than the best one, and writes the folder."""
+        """Writes the model folder: the average of the last validated models, or the best one if that is better."""
         if self.trainer.ranks.first:
             progress, model = self.progress, self.trainer.model
             last = progress.validated[-self.settings.average :]
@@ -210,7 +219,9 @@ def save_snapshot(folder: Path, update: int, model: Transformer) -> None:
         save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, temporary)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise InputError(f"Cannot save {folder}: {error.strerror or error}; the checkpoints so far are whole.") from error
+        raise InputError(
+            f"Cannot save {folder}: {error.strerror or error}; the checkpoints so far are whole."
+        ) from error
     temporary.replace(folder / f"update-{update:08d}.safetensors")
 
 

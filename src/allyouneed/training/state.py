@@ -1,7 +1,7 @@
 """Everything that a training needs to go on, bit for bit, from where it was stopped.
 
-There is no random state to keep: each update is seeded by its number. A checkpoint is written to a temporary folder, synced,
-and takes its place by a rename, so a folder that bears a checkpoint's name is whole.
+There is no random state to keep: each update is seeded by its number. A checkpoint is written to a temporary folder,
+synced, and takes its place by a rename, so a folder that bears a checkpoint's name is whole.
 """
 
 import json
@@ -58,7 +58,7 @@ def load_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
     parameters = dict(model.named_parameters())
     try:
         with safe_open(path, "pt") as file:
-            tensors: Mapping[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+            tensors: Mapping[str, Tensor] = {name: file.get_tensor(name) for name in list(file.keys())}
         with torch.no_grad():
             for name, parameter in parameters.items():
                 parameter.copy_(tensors[f"model.{name}"])
@@ -70,7 +70,7 @@ def load_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
         return Progress(**json.loads((there[-1] / "progress.json").read_text("utf-8")))
     except (OSError, KeyError, ValueError, RuntimeError, TypeError) as error:
         raise InputError(
-            f"The checkpoint {there[-1]} cannot be read ({error}): delete that folder to go on from an older state or begin anew."
+            f"The checkpoint {there[-1]} cannot be read ({error}): delete its folder to begin anew."
         ) from error
     except Exception as error:  # safetensors raises a class of its own that it does not export to type checkers
         raise InputError(f"The checkpoint {path} is damaged ({error}): delete its folder to begin anew.") from error
@@ -79,4 +79,3 @@ def load_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
 def checkpoints(folder: Path) -> list[Path]:
     """Whole checkpoints in `folder`, oldest first."""
     return sorted(folder.glob("update-*")) if folder.is_dir() else []
-

@@ -115,6 +115,7 @@ def compute(inputs: CausalMaskInputs, models: Models) -> dict[str, Any]:
         "sentence": tokenizer.decode(written),
         "cells": cells,
         "factor": factor,
+        "size": len(ids),
         "row_sums": weights.sum(-1) if factor == 1 and inputs.stage == "weights" else [],
         "masked": int((~allowed).sum()),
         "leak": {"from": named(tokenizer, [written[-1]])[0], "to": named(tokenizer, [new])[0], "moved": moved},

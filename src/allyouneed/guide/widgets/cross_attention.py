@@ -95,6 +95,7 @@ def compute(inputs: CrossAttentionInputs, models: Models) -> dict[str, Any]:
         "look": weights[step - 1],
         "cells": cells,
         "factor": factor,
+        "size": max(weights.shape),
         "next": [
             {**name, "p": p} for name, p in zip(named(tokenizer, best.indices.tolist()), best.values.tolist(), strict=True)
         ],

@@ -70,6 +70,8 @@ def compute(inputs: ScalingInputs, models: Models) -> dict[str, Any]:
         "measures": {name: value.item() for name, value in measures(weights).items()},
         "typical": {name: value.mean().item() for name, value in measures(typical).items()},
         "variance": product_variance(inputs.seed, inputs.d_k),
+        "repeats": REPEATS,
+        "products": PRODUCTS,
         "widths": WIDTHS,
         "strip": strip,
     }

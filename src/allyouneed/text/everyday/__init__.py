@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 from ...errors import UsageError, nearest
-from . import english, french
+from . import english, french, korean, spanish
 from .sentences import sentence
 from .splits import split_of
 from .reserved import RESERVED, reserved
 
 LANGUAGES = ("en", "fr", "ko", "es")
 SPLITS = ("train", "dev", "test")
-REALISE = {"en": english.realise, "fr": french.realise}
+REALISE = {"en": english.realise, "fr": french.realise, "ko": korean.realise, "es": spanish.realise}
 
 
 def sentences(*, seed: int, count: int, split: str, languages: Sequence[str] = ("en", "fr")) -> Iterator[tuple[str, ...]]:

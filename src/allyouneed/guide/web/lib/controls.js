@@ -90,7 +90,7 @@ function onoff(kit, { field }) {
   };
 }
 
-/** A line of text, sent as it is typed, but never in the middle of composing a letter. `blank` is what an empty one means. */
+/** A line of text, sent as it is typed, but never in the middle of composing a letter. `blank(result)` is what an empty one means. */
 function text(kit, { field, blank }, { longest }) {
   const input = el("input", { type: "text", id: freshId(field), maxlength: longest, autocomplete: "off", spellcheck: "false", data: { field } });
   const send = () => kit.set(field, input.value);
@@ -99,8 +99,8 @@ function text(kit, { field, blank }, { longest }) {
   return {
     node: el("div", { class: "control text" }, el("label", { for: input.id }, fieldLabel(kit.t, kit.name, field)), input),
     update(now) {
-      if (document.activeElement !== input) input.value = now;
       input.placeholder = blank(kit.result() ?? {}) ?? "";
+      if (document.activeElement !== input) input.value = now || input.placeholder;
     },
   };
 }

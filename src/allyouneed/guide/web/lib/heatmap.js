@@ -8,9 +8,10 @@ const TALLEST = 480;
 const CELL = 38;
 
 /**
- * options: { label, digits, key } and what a chosen cell means: `reading(r, c)` gives its name, `pick(r, c)` acts on it.
- * draw({ cells, rows, columns, span, signed, side, row, column }): `span` is the value of full colour, `side` a number
- * after each row, `row` and `column` the marked ones; null cells are minus infinity.
+ * options: { label, key, height?, precision? } and what a cell means: `reading(r, c)` names it, `pick(r, c)` acts on it.
+ * draw({ cells, rows, columns, span, signed, digits, side, row, column }): `span` is the value of full colour, `digits`
+ * those of the numbers in the cells (none without), `side` a number after each row, `row` and `column` the marked ones.
+ * A cell of null is minus infinity.
  */
 export function heatmap(kit, options) {
   return new HeatMap(kit, options);
@@ -50,7 +51,7 @@ class HeatMap {
   draw(data) {
     this.#data = data;
     const { cells, rows, columns, side = [], row, column } = data;
-    const height = Math.max(1, Math.min(options_height(this.#options), TALLEST / cells.length));
+    const height = Math.max(1, Math.min(this.#options.height ?? CELL, TALLEST / cells.length));
     this.node.style.setProperty("--cell", `${height}px`);
     this.node.style.setProperty("--columns", columns.length);
     this.node.style.setProperty("--rows", rows.length);
@@ -80,15 +81,15 @@ class HeatMap {
   }
 
   #write() {
-    const { cells, span } = this.#data;
-    const shown = this.#options.digits !== undefined && cells[0].length <= MOST_NUMBERS;
+    const { cells, span, digits } = this.#data;
+    const shown = digits !== undefined && cells[0].length <= MOST_NUMBERS;
     this.numbers.replaceChildren(...(shown ? cells.flatMap((row, r) => row.map((value, c) => this.#number(value, span, r, c))) : []));
   }
 
   #number(value, span, r, c) {
     const share = Math.abs(value / span);
     const strength = value === null ? "masked" : share > 0.92 ? "strong" : share > 0.6 ? "middle" : "weak";
-    return el("span", { data: { strength } }, this.#kit.out(`${this.#options.key}.${r}.${c}`, value, this.#options.digits));
+    return el("span", { data: { strength } }, this.#kit.out(`${this.#options.key}.${r}.${c}`, value, this.#data.digits));
   }
 
   #listen() {
@@ -136,10 +137,6 @@ class HeatMap {
     const name = this.#options.reading(r, c);
     this.reading.replaceChildren(name, " ", this.#kit.out("reading", cells[r][c], this.#options.precision ?? 2));
   }
-}
-
-function options_height({ height = CELL }) {
-  return height;
 }
 
 function labels(texts, marked) {

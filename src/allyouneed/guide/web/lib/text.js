@@ -4,6 +4,11 @@ export function translator(strings) {
   return (key, params = {}) => (strings[key] ?? key).replace(/\{(\w+)\}/g, (place, name) => params[name] ?? place);
 }
 
+/** A text whose places are filled with elements: -> the pieces, in order. */
+export function pieces(t, key, nodes) {
+  return t(key).split(/\{(\w+)\}/).map((part, at) => (at % 2 ? nodes[part] : part));
+}
+
 /** The label of an input: the figure's own word for it, the common one, or its name. */
 export function fieldLabel(t, widget, field) {
   for (const key of [`${widget}.${field}`, `field.${field}`]) if (t(key) !== key) return t(key);

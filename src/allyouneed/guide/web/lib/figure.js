@@ -1,0 +1,157 @@
+/** The frame of every figure: title, controls, picture, notices, model chip, and the buttons below. */
+
+import { controls } from "./controls.js";
+import { el } from "./dom.js";
+import { panels } from "./panels.js";
+import { number, sentence, translator } from "./text.js";
+
+const PATIENCE = 150; // milliseconds until a wait is shown
+
+/** Builds the figure of `widget` into `host`, and again when the language changes. */
+export function frame({ model, host, widget }) {
+  const figure = new Figure(model, host, widget);
+  figure.build();
+  const changes = {
+    "change:result": () => figure.show(),
+    "change:error": () => figure.refuse(),
+    "change:inputs": () => figure.adjust(),
+    "change:strings": () => figure.build(),
+  };
+  for (const [event, listener] of Object.entries(changes)) model.on(event, listener);
+  const redraw = () => figure.show();
+  const print = () => figure.panels.open("table");
+  window.addEventListener("aun-theme", redraw);
+  window.addEventListener("beforeprint", print);
+  return () => {
+    for (const [event, listener] of Object.entries(changes)) model.off(event, listener);
+    window.removeEventListener("aun-theme", redraw);
+    window.removeEventListener("beforeprint", print);
+  };
+}
+
+class Figure {
+  #timer = null;
+
+  constructor(model, host, widget) {
+    this.model = model;
+    this.host = host;
+    this.widget = widget;
+    host.classList.add("aun");
+    host.dataset.widget = model.get("name");
+    host.dataset.state = "loading";
+  }
+
+  /** What the parts of a figure work with. */
+  #kit() {
+    const { model } = this;
+    const [name, lang, t] = [model.get("name"), model.get("lang"), translator(model.get("strings"))];
+    return {
+      name, lang, t,
+      result: () => model.get("result"),
+      inputs: () => model.get("inputs"),
+      set: (field, value) => this.#change({ ...model.get("inputs"), [field]: value }),
+      out: (key, value, digits) =>
+        el("output", { "aria-live": "off", data: { key, value: value === null ? "-Infinity" : value } }, number(lang, value, digits)),
+    };
+  }
+
+  build() {
+    const { model, host } = this;
+    const kit = (this.kit = this.#kit());
+    this.body = this.widget.build(kit);
+    this.controls = controls(kit, this.widget.controls, model.get("fields"));
+    this.panels = panels(kit, this);
+    this.notice = el("p", { class: "notice", role: "status" });
+    this.chip = el("div", { class: "chips" });
+    this.picture = el("div", { class: "picture" }, this.body.node);
+    host.replaceChildren(
+      el("figcaption", {}, el("strong", {}, kit.t(`${kit.name}.title`)), el("span", {}, kit.t(`${kit.name}.about`))),
+      this.controls.node, el("div", { class: "wait", "aria-hidden": "true" }), this.notice,
+      el("p", { class: "loading" }, kit.t("frame.loading")), this.picture, this.chip, this.panels.node,
+    );
+    this.adjust();
+    this.show();
+    this.refuse();
+  }
+
+  #change(inputs) {
+    this.model.set("notes", null);
+    this.model.set("inputs", inputs);
+    this.host.setAttribute("aria-busy", "true");
+    this.#timer ??= setTimeout(() => this.host.dataset.state !== "loading" && (this.host.dataset.state = "busy"), PATIENCE);
+    this.model.save_changes();
+  }
+
+  /** Back to the defaults, and to the model that the page has chosen. */
+  reset() {
+    const fields = Object.entries(this.model.get("fields"));
+    this.#change({ ...Object.fromEntries(fields.map(([name, field]) => [name, field.default])), ...(this.model.get("chosen") ?? {}) });
+  }
+
+  #settle(state) {
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    this.host.removeAttribute("aria-busy");
+    this.host.dataset.state = state;
+  }
+
+  adjust() {
+    const { limits, used } = this.model.get("result") ?? {};
+    this.controls.update(this.model.get("inputs"), limits, used && this.#confirmed() ? used : {});
+  }
+
+  /** Do the numbers on show belong to the inputs on show? */
+  #confirmed() {
+    const [inputs, result] = [this.model.get("inputs"), this.model.get("result")];
+    return Object.entries(inputs).every(([field, value]) => result.inputs[field] === value);
+  }
+
+  show() {
+    const result = this.model.get("result");
+    if (!result) return;
+    this.adjust();
+    this.body.draw(result);
+    this.chip.replaceChildren(...(result.model ? [modelChip(this.kit, result.model)] : []), ...(result.claims ?? []).map(claim => claimChip(this.kit, claim)));
+    this.panels.refresh();
+    this.#say(this.#notes(result));
+    this.#settle("ready");
+  }
+
+  /** What a link asked for, or an input, that this figure or this model cannot show. */
+  #notes({ used = {}, inputs }) {
+    const fields = this.model.get("fields");
+    const beyond = Object.entries(used)
+      .filter(([field, value]) => value !== inputs[field] && inputs[field] !== fields[field].default)
+      .map(([field, value]) => ({ key: "note.clamped", params: { field, given: inputs[field], used: value } }));
+    return [...(this.model.get("notes") ?? []), ...beyond];
+  }
+
+  #say(notes, ...more) {
+    this.notice.replaceChildren(...notes.flatMap(note => [sentence(this.kit.t, this.kit.name, note), " "]), ...more);
+  }
+
+  refuse() {
+    const error = this.model.get("error");
+    if (!error) return;
+    const result = this.model.get("result");
+    const undo = el("button", { type: "button", on: { click: () => this.#change(result.inputs) } }, this.kit.t("frame.undo"));
+    this.#say([error], ...(result && error.key !== "frame.offline" ? [undo] : []));
+    this.#settle("error");
+  }
+}
+
+function modelChip(kit, card) {
+  const size = [" · ", kit.out("model.parameters", card.parameters, 0), ` ${kit.t("frame.parameters")}`];
+  return el(
+    "details",
+    { class: "chip" },
+    el("summary", {}, `${kit.t("frame.model")} `, el("b", {}, card.name), size),
+    el("div", { class: "card", tabindex: 0 }, card.card || kit.t("frame.no-card")),
+  );
+}
+
+function claimChip(kit, { word, origin, value, holds }) {
+  const mark = el("b", { class: holds ? "holds" : "fails" }, holds ? "✓" : "✗");
+  const share = kit.out(`claim.${word}`, value, 2);
+  return el("p", { class: "chip claim", data: { holds } }, `${kit.t("frame.claim")}: ${word} → ${origin} = `, share, " ", mark);
+}

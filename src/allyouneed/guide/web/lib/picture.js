@@ -1,0 +1,123 @@
+/** The picture of a figure as a file: what stands on the screen, as plain SVG, and as PNG made from it. */
+
+import { svg } from "./dom.js";
+
+const MARGIN = 16;
+const PNG_SCALE = 2;
+
+export function saveSvg(picture, name) {
+  download(new Blob([pictureSvg(picture)], { type: "image/svg+xml" }), `${name}.svg`);
+}
+
+export async function savePng(picture, name) {
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(pictureSvg(picture))}`;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = image.width * PNG_SCALE;
+  canvas.height = image.height * PNG_SCALE;
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  canvas.toBlob(blob => download(blob, `${name}.png`));
+}
+
+function download(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** Every visible box, canvas, drawing and text of an element, where it stands. */
+export function pictureSvg(picture) {
+  const frame = picture.getBoundingClientRect();
+  const [width, height] = [Math.ceil(frame.width) + 2 * MARGIN, Math.ceil(frame.height) + 2 * MARGIN];
+  const root = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` });
+  const paper = getComputedStyle(picture).getPropertyValue("--raised");
+  root.append(svg("rect", { width, height, fill: opaque(picture, paper) }));
+  const origin = { x: frame.left - MARGIN, y: frame.top - MARGIN };
+  walk(picture, root, origin);
+  return new XMLSerializer().serializeToString(root);
+}
+
+function opaque(host, colour) {
+  const probe = host.appendChild(document.createElement("span"));
+  probe.style.color = colour;
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
+
+function walk(node, root, origin) {
+  if (node.nodeType === Node.TEXT_NODE) return text(node, root, origin);
+  if (node.nodeType !== Node.ELEMENT_NODE) return undefined;
+  const style = getComputedStyle(node);
+  if (style.display === "none" || style.visibility === "hidden" || node.classList.contains("unseen")) return undefined;
+  const box = node.getBoundingClientRect();
+  const place = { x: box.left - origin.x, y: box.top - origin.y, width: box.width, height: box.height };
+  if (node instanceof HTMLCanvasElement) {
+    return root.append(svg("image", { ...place, href: node.toDataURL(), preserveAspectRatio: "none", "image-rendering": "pixelated" }));
+  }
+  if (node instanceof SVGSVGElement) return root.append(drawing(node, place));
+  rectangle(style, place, root);
+  for (const child of node.childNodes) walk(child, root, origin);
+  return undefined;
+}
+
+function rectangle(style, place, root) {
+  const border = Number.parseFloat(style.borderTopWidth);
+  const empty = style.backgroundColor === "rgba(0, 0, 0, 0)" && (border === 0 || style.borderTopStyle === "none");
+  if (empty || place.width === 0 || place.height === 0) return;
+  const radius = Number.parseFloat(style.borderTopLeftRadius) || 0;
+  const stroke = border > 0 && style.borderTopStyle !== "none" ? style.borderTopColor : "none";
+  root.append(svg("rect", { ...place, rx: radius, fill: style.backgroundColor, stroke, "stroke-width": border }));
+}
+
+/** A copy of an inline drawing whose colours are written out. */
+function drawing(node, place) {
+  const copy = node.cloneNode(true);
+  for (const [name, value] of Object.entries(place)) copy.setAttribute(name, value);
+  const [sources, copies] = [node.querySelectorAll("*"), copy.querySelectorAll("*")];
+  sources.forEach((source, at) => {
+    const style = getComputedStyle(source);
+    for (const name of ["stroke", "stroke-width", "stroke-opacity", "fill", "opacity"]) copies[at].setAttribute(name, style.getPropertyValue(name));
+    copies[at].removeAttribute("style");
+  });
+  return copy;
+}
+
+/** A run of text, line by line. */
+function text(node, root, origin) {
+  if (!node.data.trim()) return;
+  const style = getComputedStyle(node.parentElement);
+  const range = document.createRange();
+  const across = style.writingMode === "horizontal-tb" ? "top" : "left";
+  let line = null;
+  for (let at = 0; at < node.length; at += 1) {
+    range.setStart(node, at);
+    range.setEnd(node, at + 1);
+    const box = range.getBoundingClientRect();
+    if (box.width === 0) continue;
+    if (line && Math.abs(box[across] - line.at) < 2) line.words += node.data[at];
+    else {
+      if (line) root.append(line.node());
+      line = newLine(style, box, box[across], origin, node.data[at]);
+    }
+  }
+  if (line) root.append(line.node());
+}
+
+function newLine(style, box, at, origin, first) {
+  return {
+    at,
+    words: first,
+    node() {
+      const upright = style.writingMode === "horizontal-tb";
+      const [x, y] = [box.left - origin.x, box.top - origin.y];
+      const size = Number.parseFloat(style.fontSize);
+      const look = { fill: style.color, "font-family": style.fontFamily, "font-size": size, "font-weight": style.fontWeight };
+      const place = upright ? { x, y: y + box.height / 2 + size * 0.35 } : { transform: `translate(${x + box.width / 2} ${y}) rotate(90)`, y: size * 0.35 };
+      return svg("text", { ...place, ...look, "xml:space": "preserve" }, this.words);
+    },
+  };
+}

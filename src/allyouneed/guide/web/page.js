@@ -1,0 +1,168 @@
+/** The page: language, theme, choice of model, deep links, and figures that start when the reader comes near. */
+
+import widgets from "./index.js";
+import { clamp, formatHash, parseHash } from "./lib/hash.js";
+import { PageModel } from "./lib/model.js";
+import { translator } from "./lib/text.js";
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const NEAR = "600px";
+const figures = new Map(); // place, as in "s5.scaling" -> { model, node }
+let lang = document.documentElement.lang;
+let chosen = data.own[0] ?? "";
+let cards = [];
+
+const pickers = Object.fromEntries(["language", "theme", "model"].map(name => [name, document.getElementById(name)]));
+
+// Figures
+
+function place(node) {
+  return `${node.closest("section").id}.${node.dataset.widget}`;
+}
+
+/** The model that the page has chosen, for the figures that can use one. */
+function choice(fields) {
+  return "model" in fields && chosen ? { model: chosen } : {};
+}
+
+function start(node, given = {}) {
+  const name = node.dataset.widget;
+  const fields = data.fields[name];
+  const { inputs, notes } = clamp({ ...choice(fields), ...given }, fields);
+  const model = new PageModel({
+    name, fields, inputs, notes, lang, strings: data.strings[lang], place: place(node), chosen: choice(fields), result: null, error: null,
+  });
+  figures.set(place(node), { model, node });
+  widgets.render({ model, el: node });
+  model.on("change:inputs", () => history.replaceState(null, "", formatHash(place(node), model.get("inputs"), fields)));
+  model.save_changes();
+}
+
+const near = new IntersectionObserver(
+  entries => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      near.unobserve(target);
+      if (!figures.has(place(target))) start(target);
+    }
+  },
+  { rootMargin: NEAR },
+);
+
+// Language: the prose is exchanged, the figures move over as they are.
+
+function speak(next) {
+  if (next === lang) return;
+  const anchor = [...document.querySelectorAll("#prose figure, #prose section")].find(node => node.getBoundingClientRect().bottom > 80);
+  const key = anchor && (anchor.matches("figure") ? `${anchor.closest("section").id} [data-widget="${anchor.dataset.widget}"]` : anchor.id);
+  const before = anchor?.getBoundingClientRect().top;
+  lang = next;
+  const fresh = document.querySelector(`template[data-lang="${lang}"]`).content.cloneNode(true);
+  for (const { node } of figures.values()) fresh.querySelector(`#${node.closest("section").id} [data-widget="${node.dataset.widget}"]`).replaceWith(node);
+  document.getElementById("prose").replaceChildren(fresh);
+  for (const node of document.querySelectorAll("figure[data-widget]")) near.observe(node);
+  for (const { model } of figures.values()) {
+    model.set("lang", lang);
+    model.set("strings", data.strings[lang]);
+  }
+  label();
+  if (anchor) scrollBy({ top: document.querySelector(`#${key}`).getBoundingClientRect().top - before, behavior: "instant" });
+  const address = new URL(location.href);
+  address.searchParams.set("lang", lang);
+  history.replaceState(null, "", address);
+}
+
+function label() {
+  const t = translator(data.strings[lang]);
+  document.documentElement.lang = lang;
+  document.title = `${t("page.title")} · allyouneed`;
+  for (const node of document.querySelectorAll("[data-t]")) node.textContent = t(node.dataset.t);
+  for (const node of document.querySelectorAll("[data-t-label]")) node.setAttribute("aria-label", t(node.dataset.tLabel));
+  pickers.language.value = lang;
+  offer();
+}
+
+// Theme
+
+function dress(theme) {
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+  dispatchEvent(new Event("aun-theme"));
+}
+
+function chooseTheme(theme) {
+  if (theme) localStorage.setItem("aun-theme", theme);
+  else localStorage.removeItem("aun-theme");
+  dress(theme);
+}
+
+// Models
+
+/** Fills the list of models; one that cannot be used says so. */
+function offer() {
+  const t = translator(data.strings[lang]);
+  const options = cards.map(card => new Option(card.problem ? `${card.name} (${t("page.model-unusable")})` : card.name, card.name));
+  pickers.model.replaceChildren(new Option(t("page.model-each"), ""), ...options);
+  pickers.model.value = chosen;
+}
+
+/** Gives the model to every figure that can use one. One that cannot be used is refused in a sentence. */
+function choose(name) {
+  const problem = cards.find(card => card.name === name)?.problem;
+  document.getElementById("model-status").textContent = problem ?? "";
+  if (problem) name = "";
+  if (name !== chosen) {
+    chosen = name;
+    for (const { model } of figures.values()) {
+      const fields = model.get("fields");
+      if (!("model" in fields)) continue;
+      model.set("chosen", choice(fields));
+      model.set("inputs", { ...model.get("inputs"), model: chosen || fields.model.default });
+      model.save_changes();
+    }
+  }
+  offer();
+}
+
+async function meetModels() {
+  cards = await (await fetch("api/models")).json();
+  choose(chosen);
+}
+
+// Deep links
+
+/** Shows what the address names: a language, and a figure in a state. */
+function follow() {
+  const { place: wanted, given, lang: named } = parseHash(location.hash);
+  if (named in data.strings) speak(named);
+  if (!wanted.includes(".")) return;
+  const [section, widget] = wanted.split(".");
+  const node = document.getElementById(section)?.querySelector(`[data-widget="${CSS.escape(widget)}"]`);
+  if (!node) return;
+  if (figures.has(wanted)) {
+    const { model } = figures.get(wanted);
+    const { inputs, notes } = clamp({ ...choice(model.get("fields")), ...given }, model.get("fields"));
+    model.set("notes", notes);
+    model.set("inputs", inputs);
+    model.save_changes();
+  } else {
+    near.unobserve(node);
+    start(node, given);
+  }
+  node.scrollIntoView({ block: "start", behavior: "instant" });
+}
+
+// Printing is done in the light.
+addEventListener("beforeprint", () => dress("light"));
+addEventListener("afterprint", () => dress(localStorage.getItem("aun-theme")));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("aun-theme")));
+
+pickers.language.addEventListener("change", () => speak(pickers.language.value));
+pickers.theme.addEventListener("change", () => chooseTheme(pickers.theme.value));
+pickers.model.addEventListener("change", () => choose(pickers.model.value));
+pickers.theme.value = localStorage.getItem("aun-theme") ?? "";
+pickers.language.value = lang;
+addEventListener("hashchange", follow);
+follow();
+for (const node of document.querySelectorAll("figure[data-widget]")) near.observe(node);
+meetModels();

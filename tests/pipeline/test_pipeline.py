@@ -1,0 +1,190 @@
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import allyouneed
+from allyouneed import pipeline
+from allyouneed.errors import InputError, UsageError
+from allyouneed.models.transformer import Transformer
+from allyouneed.pipeline import TooLongError, Translator, gathered, load, strongest
+from allyouneed.tasks.hypotheses import batches
+from allyouneed.text.tokenizer import Tokenizer
+
+TEXTS = [
+    "The mouse ate the cheese.",
+    "The cat.",
+    "",
+    "The cat sat on the mat, and the dog slept.",
+    "  \t ",
+    "the",
+]
+
+
+@pytest.fixture(scope="module")
+def pipe(model: Transformer, tokenizer: Tokenizer) -> Translator:
+    return Translator(model, tokenizer, name="small")
+
+
+def test_many_at_once_are_as_one_by_one_and_in_order(pipe: Translator) -> None:
+    together = pipe.translate(TEXTS, beam=3)
+    for text, translation in zip(TEXTS, together, strict=True):
+        alone = pipe.translate([text], beam=3)[0]
+        assert translation.text == alone.text
+        assert translation.score == pytest.approx(alone.score, abs=1e-5)
+
+
+def test_blank_in_blank_out(pipe: Translator) -> None:
+    for translation in pipe.translate(["", " ", "\u2028"], nbest=2, align=True):
+        assert (translation.text, translation.tokens, translation.nbest) == ("", [], ())
+    assert pipe.translate([]) == []
+
+
+def test_nbest_is_ranked_and_holds_the_best(pipe: Translator) -> None:
+    translation = pipe.translate(["The cat."], beam=4, nbest=3)[0]
+    assert len(translation.nbest) == 3
+    assert translation.nbest[0].text == translation.text
+    scores = [one.score for one in translation.nbest]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_nbest_beyond_the_beam_is_refused(pipe: Translator) -> None:
+    with pytest.raises(InputError, match="nbest"):
+        pipe.translate(["The cat."], beam=2, nbest=3)
+
+
+def test_scores_follow_the_chain_rule(pipe: Translator, model: Transformer) -> None:
+    sources, targets = ["The cat.", "The mouse ate the cheese."], ["Le chat s'est assis.", "La souris."]
+    scores = pipe.score(sources, targets)
+    for source, target, score in zip(sources, targets, scores, strict=True):
+        read, written = pipe.encode([source, target])
+        with torch.no_grad():
+            logits = model(torch.tensor([[*read, 2]]), torch.tensor([[1, *written]]))
+        expected = logits.log_softmax(-1)[0].gather(1, torch.tensor([*written, 2])[:, None])[:, 0]
+        assert score.logprobs == pytest.approx(expected.tolist(), abs=1e-4)
+        assert score.tokens == [*pipe.tokenizer.pieces(written), "</s>"]
+        assert score.total == pytest.approx(sum(score.logprobs))
+        assert score.perplexity == pytest.approx(math.exp(-score.total / len(score.tokens)))
+
+
+def test_sides_of_unequal_number(pipe: Translator) -> None:
+    with pytest.raises(UsageError, match="2 sources and 1 targets"):
+        pipe.score(["a", "b"], ["c"])
+
+
+def test_a_bare_string_is_not_a_list_of_letters(pipe: Translator) -> None:
+    with pytest.raises(UsageError, match=re.escape("Texts come as a list: write ['The cat.']")):
+        pipe.translate("The cat.")
+
+
+def test_a_text_too_long_is_named_before_anything_is_done(pipe: Translator) -> None:
+    with pytest.raises(TooLongError, match=r"Text 2 has .* tokens, and this model reads at most 63") as caught:
+        pipe.translate(["The cat.", "the " * 70, "the " * 80])
+    assert caught.value.index == 1
+    with pytest.raises(TooLongError, match="Text 1 has 100,001 tokens"):
+        pipe.score(["x" * 100_000], ["y"])
+
+
+def test_the_longest_text_that_fits(pipe: Translator) -> None:
+    text = " ".join(["the"] * 63)
+    assert len(pipe.encode([text])[0]) == 63
+    assert len(pipe.translate([text], beam=1)) == 1
+    assert len(pipe.score([text], [text])[0].logprobs) == 64
+
+
+def test_alignment_points_at_the_strongest_source_token(pipe: Translator) -> None:
+    translation = pipe.translate(["The mouse ate the cheese."], align=True)[0]
+    alignment = translation.alignment
+    assert alignment is not None
+    assert alignment.target == translation.tokens
+    assert alignment.source == pipe.tokenizer.pieces(pipe.encode(["The mouse ate the cheese."])[0])
+    assert alignment.matrix.shape == (len(alignment.target), len(alignment.source))
+    view = pipe.attend("The mouse ate the cheese.")
+    assert torch.allclose(alignment.matrix, view["cross", -1, "mean"][:-1, :-1])
+    for source, target, weight in alignment.pairs:
+        assert weight == pytest.approx(float(alignment.matrix[target].max()))
+        assert source == int(alignment.matrix[target].argmax())
+    assert [target for _, target, _ in alignment.pairs] == list(range(len(alignment.target)))
+    assert all(0 <= source < 5 for source, _ in alignment.words)
+
+
+def test_words_gather_the_weights_of_their_tokens() -> None:
+    matrix = torch.tensor([[0.4, 0.3, 0.3], [0.1, 0.1, 0.8], [0.5, 0.2, 0.3]])
+    words = gathered(matrix, [0, 1, 1], [0, 1, 1])
+    assert torch.allclose(words, torch.tensor([[0.4, 0.6], [0.6, 1.4]]))
+    assert [place for place, _ in strongest(words)] == [1, 1]
+    assert strongest(gathered(torch.zeros(0, 3), [], [0, 1, 1])) == []
+
+
+def test_tokens_know_their_word(pipe: Translator) -> None:
+    text = "The mouse ate 12 cheeses."
+    tokens = pipe.encode([text])[0]
+    words = pipe.word_of(tokens)
+    assert words == sorted(words)
+    assert max(words) == len(text.split()) - 1
+    for number, word in enumerate(text.split()):
+        own = [token for token, place in zip(tokens, words, strict=True) if place == number]
+        assert pipe.tokenizer.decode(own).strip() == word
+
+
+def test_attend_writes_its_own_target(pipe: Translator) -> None:
+    view = pipe.attend("The cat.")
+    assert view.tokens["cross"][0] == [*pipe.translate(["The cat."])[0].tokens, "</s>"]
+
+
+def test_batches_keep_every_row_within_the_budget() -> None:
+    lengths = [1 + (7 * row) % 300 for row in range(500)]
+    runs = batches(lengths)
+    assert sorted(row for run in runs for row in run) == list(range(500))
+    for run in runs:
+        assert len(run) <= 64
+        assert len(run) * max(lengths[row] for row in run) <= 2048 or len(run) == 1
+    assert batches([5000]) == [[0]]
+    assert batches([]) == []
+
+
+def test_progress_tells_how_many_are_done(pipe: Translator) -> None:
+    done: list[int] = []
+    pipe.translate(["The cat."] * 70, beam=1, on_progress=done.append)
+    assert done[-1] == 70
+    assert done == sorted(done)
+
+
+def test_load_a_folder(saved_folder: Path) -> None:
+    pipe = load(saved_folder)
+    assert pipe.card == "# A small model\n"
+    assert pipe.recipe == "seed = 1\n"
+    assert pipe.config.d_model == 32
+    assert pipe.name == str(saved_folder)
+    assert not pipe.model.training
+
+
+def test_load_a_shipped_model(saved_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "ZOO", saved_folder.parent)
+    assert load("zoo:model").name == "zoo:model"
+    with pytest.raises(UsageError, match=r'There is no shipped model "zoo:modl", but zoo:model\. Did you mean "zoo:model"'):
+        load("zoo:modl")
+    with pytest.raises(UsageError, match=r'"model" is neither a folder nor a shipped model .* Did you mean "zoo:model"'):
+        load("model")
+    with pytest.raises(UsageError, match="There is no shipped model"):
+        load("zoo:../saved/model")
+
+
+def test_a_file_is_no_folder(saved_folder: Path) -> None:
+    with pytest.raises(InputError, match="There is no model folder"):
+        load(saved_folder / "config.json")
+
+
+def test_public_names_are_there_and_the_import_is_light() -> None:
+    for name in allyouneed.__all__:
+        assert getattr(allyouneed, name) is not None
+    assert allyouneed.__version__
+    assert set(dir(allyouneed)) >= {"load", "build", "__version__"}
+    with pytest.raises(AttributeError, match="lood"):
+        _ = allyouneed.lood  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
+    code = "import sys, allyouneed; sys.exit(bool({'torch', 'numpy', 'pydantic'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,136 @@
+"""Whole runs on a toy corpus: what they write, what they say, and what they refuse."""
+
+import errno
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy import toy_recipe
+
+from allyouneed.checkpoints.native import load_model
+from allyouneed.errors import InputError, UsageError
+from allyouneed.training import memory, read_recipe, run, state, train
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("finished")
+    recipe = toy_recipe(folder)
+    return recipe, train(read_recipe(recipe), folder / "run")
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_run_is_a_model_folder(finished: tuple[Path, Path]) -> None:
+    _, out = finished
+    saved = load_model(out)
+    assert saved.tokenizer.vocab_size == saved.config.vocab_size == 320
+    assert f"{sum(p.numel() for p in saved.model.parameters()):,} parameters" in (out / "README.md").read_text()
+    records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    assert [record["update"] for record in records] == [15, 30, 45, 60]
+    assert records[-1]["validation_loss"] < records[0]["validation_loss"] < 6
+    assert {"train_loss", "rate", "gradient_norm", "target_tokens", "validation_bleu"} <= records[0].keys()
+    assert list((out / "tensorboard").glob("events.out.tfevents.*"))
+
+
+def test_a_finished_run_says_so_and_changes_nothing(
+    finished: tuple[Path, Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    recipe, out = finished
+    before = snapshot(out)
+    train(read_recipe(recipe), out)
+    assert "already trained 60 of 60 updates; raise training.updates to go on" in capfd.readouterr().err
+    assert snapshot(out) == before
+
+
+def test_going_on_with_more_updates(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    recipe = toy_recipe(tmp_path, updates=8)
+    train(read_recipe(recipe), tmp_path / "run")
+    train(read_recipe(recipe, ["training.updates=12"]), tmp_path / "run")
+    assert "going on from update 8" in capfd.readouterr().err
+    assert json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1])["update"] == 12
+
+
+def test_another_recipe_needs_another_folder(finished: tuple[Path, Path]) -> None:
+    recipe, out = finished
+    with pytest.raises(UsageError, match=r"differs in seed, training.peak_rate: take another --out folder"):
+        train(read_recipe(recipe, ["seed=9", "training.peak_rate=1e-4"]), out)
+
+
+def test_more_memory_than_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1_000_000)
+    with pytest.raises(
+        InputError, match=r"needs about 0\.0 GB of memory and 0\.0 GB are free: lower training\.batch_tokens"
+    ):
+        train(read_recipe(toy_recipe(tmp_path)), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_long_pairs_are_listed_with_file_and_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    recipe = toy_recipe(tmp_path, updates=2)
+    with (tmp_path / "train.tsv").open("a", encoding="utf-8") as file:
+        file.write("cat " * 25_000 + "\tCAT\n")  # 100,000 characters
+    train(read_recipe(recipe), tmp_path / "run")
+    assert f"left out 1 pair longer than 60 tokens (first: {tmp_path}/train.tsv, line 401" in capfd.readouterr().err
+    assert (tmp_path / "run" / "too-long.txt").read_text() == f"{tmp_path}/train.tsv, line 401: 25002 tokens\n"
+
+
+def test_text_that_is_all_too_long(tmp_path: Path) -> None:
+    recipe = toy_recipe(tmp_path)
+    with pytest.raises(InputError, match=r"No training pair is at most 2 tokens long: raise data\.max_tokens"):
+        train(read_recipe(recipe, ["data.max_tokens=2"]), tmp_path / "run")
+
+
+def test_numbers_that_overflow_are_named(tmp_path: Path) -> None:
+    recipe = read_recipe(toy_recipe(tmp_path), ["training.peak_rate=1e38", "training.warmup=1"])
+    with pytest.raises(
+        InputError, match=r"Update \d+: .*(embedding|encoder|decoder).* is not a number\. The last checkpoint"
+    ):
+        train(recipe, tmp_path / "run")
+
+
+def test_a_full_disk_leaves_the_last_checkpoint_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = read_recipe(toy_recipe(tmp_path, updates=12))
+    save, calls = state.save_file, 0
+
+    def full_at_the_second(*arguments: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        save(*arguments)
+
+    monkeypatch.setattr(state, "save_file", full_at_the_second)
+    with pytest.raises(InputError, match=r"Cannot save .*update-00000008: no space is left on the disk"):
+        train(recipe, tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["update-00000004"]
+    monkeypatch.undo()
+    train(recipe, tmp_path / "run")
+    train(read_recipe(toy_recipe(tmp_path, updates=12)), tmp_path / "calm")
+    interrupted, calm = (tmp_path / name / "model.safetensors" for name in ("run", "calm"))
+    assert interrupted.read_bytes() == calm.read_bytes()
+
+
+def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
+    recipe = read_recipe(toy_recipe(tmp_path, updates=4))
+    train(recipe, tmp_path / "run")
+    path = tmp_path / "run" / "checkpoints" / "update-00000004" / "state.safetensors"
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(InputError, match=r"checkpoint .*update-00000004.* is damaged.*delete its folder"):
+        train(recipe, tmp_path / "run")
+
+
+def test_patience_ends_a_run_early(tmp_path: Path) -> None:
+    settings = {"patience": 1, "peak_rate": 3.0, "validate_every": 2, "validate_bleu": 0}
+    train(read_recipe(toy_recipe(tmp_path), [f"training.{k}={v}" for k, v in settings.items()]), tmp_path / "run")
+    last = json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1])
+    assert last["update"] < 60
+
+
+def test_too_many_processes_for_the_batches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    with pytest.raises(UsageError, match=r"3 processes share .* only 2: set training.accumulate to 3"):
+        run.train(read_recipe(toy_recipe(tmp_path)), tmp_path / "run")
