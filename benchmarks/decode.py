@@ -44,7 +44,7 @@ class Work:
         torch.manual_seed(7)
         model = self.model()
         with torch.no_grad():
-            # Fresh weights would write one token over and over: the last token gets more say, and the choice is sharper.
+            # Fresh weights would write one token over and over: the last token gets more say, choices get sharper.
             model.target_embedding.weight.mul_(3)
             output = model.output.weight.mul_(4)
             # No text may end early: the last norm lifts one feature, and only the special tokens listen to it.

@@ -54,7 +54,9 @@ def test_a_disk_that_fills_up_while_saving(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, call, full)
-    with pytest.raises(InputError, match=r"Cannot save .*model: no space is left on the disk; nothing there was changed"):
+    with pytest.raises(
+        InputError, match=r"Cannot save .*model: no space is left on the disk; nothing there was changed"
+    ):
         save_model(model_folder, model, tokenizer, card="# New\n")
     monkeypatch.undo()
     assert contents(model_folder) == before

@@ -42,7 +42,9 @@ def test_other_configs_are_refused_with_the_fields(three: list[Path]) -> None:
     path = three[1] / "config.json"
     config = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**config, "d_ff": 64, "dropout": 0.5}), "utf-8")
-    with pytest.raises(InputError, match=r"cannot be averaged: they differ in d_ff \(48 and 64\), dropout \(0.1 and 0.5\)"):
+    with pytest.raises(
+        InputError, match=r"cannot be averaged: they differ in d_ff \(48 and 64\), dropout \(0.1 and 0.5\)"
+    ):
         average_models(three)
 
 

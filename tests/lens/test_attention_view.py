@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from allyouneed.errors import InputError, UsageError
 from allyouneed.lens.attention import Attention, recording
 from allyouneed.models.transformer import Transformer
+from allyouneed.parts.attention import MultiHeadAttention
 from allyouneed.pipeline import Translator
 from allyouneed.text.tokenizer import Tokenizer
 
@@ -56,15 +57,24 @@ def test_one_head_is_that_head_of_all(view: Attention) -> None:
     for side in view.sides:
         for layer in range(2):
             for head in range(4):
-                assert torch.allclose(view[side, layer, head], view.all(side)[layer, head], atol=1e-6), (side, layer, head)
+                assert torch.allclose(view[side, layer, head], view.all(side)[layer, head], atol=1e-6), (
+                    side,
+                    layer,
+                    head,
+                )
             assert torch.allclose(view[side, layer, "mean"], view.all(side)[layer].mean(0))
 
 
 def test_the_weights_are_those_that_the_model_used(pipe: Translator) -> None:
     """The weights times the values, through the output layer, are what the attention gave."""
     given: list[Any] = []
-    attention = pipe.model.decoder[1].cross_attention
-    hook = attention.register_forward_hook(lambda module, inputs, output: given.append((inputs, output)))
+    attention = pipe.model.get_submodule("decoder.1.cross_attention")
+    assert isinstance(attention, MultiHeadAttention)
+
+    def keep(_: nn.Module, inputs: Any, output: Any) -> None:
+        given.append((inputs, output))
+
+    hook = attention.register_forward_hook(keep)
     view = pipe.attend(SOURCE, TARGET)
     hook.remove()
     (_, _, values, _), output = given[0]

@@ -166,9 +166,13 @@ def test_load_a_folder(saved_folder: Path) -> None:
 def test_load_a_shipped_model(saved_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "ZOO", saved_folder.parent)
     assert load("zoo:model").name == "zoo:model"
-    with pytest.raises(UsageError, match=r'There is no shipped model "zoo:modl", but zoo:model\. Did you mean "zoo:model"'):
+    with pytest.raises(
+        UsageError, match=r'There is no shipped model "zoo:modl", but zoo:model\. Did you mean "zoo:model"'
+    ):
         load("zoo:modl")
-    with pytest.raises(UsageError, match=r'"model" is neither a folder nor a shipped model .* Did you mean "zoo:model"'):
+    with pytest.raises(
+        UsageError, match=r'"model" is neither a folder nor a shipped model .* Did you mean "zoo:model"'
+    ):
         load("model")
     with pytest.raises(UsageError, match="There is no shipped model"):
         load("zoo:../saved/model")

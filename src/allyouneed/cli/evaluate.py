@@ -1,6 +1,7 @@
 """`allyouneed evaluate`."""
 
 import time
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +16,6 @@ from allyouneed.errors import InputError, UsageError
 if TYPE_CHECKING:
     from allyouneed.pipeline import Translator
     from allyouneed.text.corpus import Pair
-    from allyouneed.training.recipe import Recipe
 
 
 def evaluate(
@@ -52,31 +52,26 @@ def pairs_of(pipe: "Translator", data: list[str], columns: tuple[int, int] | Non
     """The pairs of the files, or of the validation text that the model's recipe names."""
     from allyouneed.tasks.translation import Sources
     from allyouneed.text.corpus import read_pairs
+    from allyouneed.training.recipe import parse_recipe
 
     if len(data) > 2:
         raise UsageError(f"evaluate takes one .tsv or two aligned files, not {len(data)}.")
-    recipe = recipe_of(pipe)
     if data:
         target = data[1] if len(data) == 2 else None
-        return list(read_pairs(data[0], target, columns=columns or usual_columns(recipe), skipped=skipped))
-    if recipe is None:
+        return list(read_pairs(data[0], target, columns=columns or usual_columns(pipe), skipped=skipped))
+    if pipe.recipe is None:
         raise UsageError(f"{pipe.name} has no recipe that names a validation text: name a .tsv or two aligned files.")
+    recipe = parse_recipe(tomllib.loads(pipe.recipe), f"The recipe of {pipe.name}")
     return list(Sources(recipe.data.dev, Path(recipe.data.root), recipe.seed).read(skipped))
 
 
-def recipe_of(pipe: "Translator") -> "Recipe | None":
-    """The recipe that made the model."""
-    import tomllib
-
-    from allyouneed.training.recipe import parse_recipe
-
-    return None if pipe.recipe is None else parse_recipe(tomllib.loads(pipe.recipe), f"the recipe of {pipe.name}")
-
-
-def usual_columns(recipe: "Recipe | None") -> tuple[int, int]:
+def usual_columns(pipe: "Translator") -> tuple[int, int]:
     """The columns of the first table that the model was trained on."""
-    tables = [] if recipe is None else [table for table in recipe.data.train if table.source and not table.target]
-    return tables[0].columns if tables else (0, 1)
+    for table in tomllib.loads(pipe.recipe or "").get("data", {}).get("train", []):
+        if "source" in table and "target" not in table and "columns" in table:
+            source, target = table["columns"]
+            return source, target
+    return 0, 1
 
 
 def measure(pipe: "Translator", pairs: Sequence["Pair"], beam: int) -> dict[str, Any]:

@@ -57,6 +57,9 @@ def allyouneed_command(
 
 def run() -> None:
     """The entry point. Exit status: 0 done, 1 failed, 2 wrong use, 130 interrupted."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # it was closed before we began
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     try:
         app(prog_name="allyouneed")
     except InputError as error:
@@ -77,7 +80,8 @@ def run() -> None:
 def stdout_is_closed() -> bool:
     """Has the reader of our output gone away?"""
     try:
-        sys.__stdout__.flush()  # pyright: ignore[reportOptionalMemberAccess]  # a command always has one
+        if sys.__stdout__ is not None:
+            sys.__stdout__.flush()
     except BrokenPipeError:
         return True
     return False

@@ -26,8 +26,7 @@ def train(
     For example:
       allyouneed train recipe.toml training.updates=2000 --out runs/first
     """
-    from allyouneed.training.recipe import read_recipe
-    from allyouneed.training.run import train as run
+    from allyouneed import training
 
     path = Path(recipe)
     shipped = SHIPPED / f"{recipe}.toml"
@@ -35,7 +34,7 @@ def train(
         path = shipped
     folder = out or Path("runs") / path.stem
     try:
-        write(str(run(read_recipe(path, overrides), folder)))
+        write(str(training.train(training.read_recipe(path, overrides), folder)))
     except KeyboardInterrupt:
         print(f"Stopped: the same command goes on from the last checkpoint in {folder}.", file=sys.stderr)
         raise

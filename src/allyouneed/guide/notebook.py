@@ -44,7 +44,13 @@ class Widget(anywidget.AnyWidget):
             result = figure.answer(inputs, MODELS)
         except Refused as refused:
             raise UsageError(str(refused)) from refused
-        fixed = {"name": name, "lang": lang, "strings": strings(lang), "fields": figure.fields(), "code": figure.sources()}
+        fixed = {
+            "name": name,
+            "lang": lang,
+            "strings": strings(lang),
+            "fields": figure.fields(),
+            "code": figure.sources(),
+        }
         super().__init__(inputs=result["inputs"], result=result, **fixed)
 
     @traitlets.observe("inputs")

@@ -46,7 +46,14 @@ class Widget:
 
     def fields(self) -> dict[str, dict[str, Any]]:
         """What the controls need of each input: type, default, bounds or choices."""
-        kept = {"type": "type", "default": "default", "minimum": "min", "maximum": "max", "enum": "choices", "maxLength": "longest"}
+        kept = {
+            "type": "type",
+            "default": "default",
+            "minimum": "min",
+            "maximum": "max",
+            "enum": "choices",
+            "maxLength": "longest",
+        }
         schema = self.inputs.model_json_schema()["properties"]
         return {name: {kept[k]: v for k, v in field.items() if k in kept} for name, field in schema.items()}
 

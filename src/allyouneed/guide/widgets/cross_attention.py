@@ -11,7 +11,7 @@ from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import Inputs, Widget, pooled
 from allyouneed.guide.widgets.examples import example
 from allyouneed.guide.widgets.heads import Places
-from allyouneed.guide.widgets.texts import covering, encoded, named, row
+from allyouneed.guide.widgets.texts import covering, encoded, named, readable, row
 from allyouneed.models.transformer import Memory, Transformer
 from allyouneed.parts.attention import attention_weights, naive_attend
 from allyouneed.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
@@ -90,14 +90,15 @@ def compute(inputs: CrossAttentionInputs, models: Models) -> dict[str, Any]:
         "source": named(tokenizer, [*source, EOS]),
         "source_text": tokenizer.decode(source),
         "target": named(tokenizer, written.tokens),
-        "translation": tokenizer.decode(written.tokens),
+        "translation": readable(tokenizer, written.tokens),
         "finished": written.tokens[-1] == EOS,
         "look": weights[step - 1],
         "cells": cells,
         "factor": factor,
         "size": max(weights.shape),
         "next": [
-            {**name, "p": p} for name, p in zip(named(tokenizer, best.indices.tolist()), best.values.tolist(), strict=True)
+            {**name, "p": p}
+            for name, p in zip(named(tokenizer, best.indices.tolist()), best.values.tolist(), strict=True)
         ],
         "claims": claims(tokenizer, source, written.tokens, weights),
         "model": models.card(inputs.model),

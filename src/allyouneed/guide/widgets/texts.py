@@ -27,6 +27,12 @@ def encoded(tokenizer: Tokenizer, text: str, field: str, longest: int) -> list[i
     return ids
 
 
+def readable(tokenizer: Tokenizer, ids: list[int]) -> str:
+    """The text of `ids`; where bytes do not make letters, every token by its name instead."""
+    text = tokenizer.decode(ids)
+    return " ".join(tokenizer.pieces(ids)) if "\ufffd" in text else text
+
+
 def covering(tokenizer: Tokenizer, ids: list[int], word: str) -> list[int]:
     """The places of the tokens that spell the first whole `word` of the text, or none. A word may take several tokens."""
     text = f" {tokenizer.decode(ids)} "
@@ -36,7 +42,9 @@ def covering(tokenizer: Tokenizer, ids: list[int], word: str) -> list[int]:
         return []
     first, last = whole[0] - 1, whole[0] - 1 + len(word)
     ends = [len(tokenizer.decode(ids[: count + 1])) for count in range(len(ids))]
-    return [place for place, (start, end) in enumerate(zip([0, *ends], ends, strict=False)) if start < last and first < end]
+    return [
+        place for place, (start, end) in enumerate(zip([0, *ends], ends, strict=False)) if start < last and first < end
+    ]
 
 
 def row(ids: list[int]) -> Tensor:

@@ -19,7 +19,9 @@ SPLITS = ("train", "dev", "test")
 REALISE = {"en": english.realise, "fr": french.realise, "ko": korean.realise, "es": spanish.realise}
 
 
-def sentences(*, seed: int, count: int, split: str, languages: Sequence[str] = ("en", "fr")) -> Iterator[tuple[str, ...]]:
+def sentences(
+    *, seed: int, count: int, split: str, languages: Sequence[str] = ("en", "fr")
+) -> Iterator[tuple[str, ...]]:
     """`count` sentences, each as a tuple with one text per language; the first language never says the same twice.
 
     The same arguments give the same sentences. What is held out: a sentence's *combinations* are its frame with the

@@ -25,7 +25,9 @@ def index(nominal: Nominal | None) -> int:
 
 def pronoun(it: Pronoun, forms: tuple[str, ...]) -> str:
     if it.person == 3 and not it.plural:
-        he, she, thing = {"he": ("he", "she", "it"), "him": ("him", "her", "it"), "his": ("his", "her", "its")}[forms[2]]
+        he, she, thing = {"he": ("he", "she", "it"), "him": ("him", "her", "it"), "his": ("his", "her", "its")}[
+            forms[2]
+        ]
         if it.antecedent and not it.antecedent.person:
             return thing
         return she if it.female else he

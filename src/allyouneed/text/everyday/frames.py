@@ -44,7 +44,7 @@ def verbs_with(note: str) -> tuple[Verb, ...]:
 
 def tense_of(rng: Random, verb: Verb) -> Tense:
     if "state" in verb.notes:
-        return pick(rng, (HABIT, HABIT, HABIT, HABIT, WAS, WILL, SOON))
+        return pick(rng, (HABIT, HABIT, HABIT, WAS, WILL) if verb.en in ("need", "have") else (HABIT, HABIT, WAS))
     if "momentary" in verb.notes:
         return pick(rng, (HABIT, PAST, PAST, PAST, SOON, WILL))
     return pick(rng, (NOW, NOW, NOW, NOW, HABIT, HABIT, PAST, PAST, PAST, PAST, PAST, SOON, SOON, WILL))
@@ -134,7 +134,15 @@ def speaking(rng: Random) -> Clause:
     modal = "can" if chance(rng, 0.25) else ""
     often = pick(rng, adverbials()["frequency"]) if not modal and chance(rng, 0.2) else None
     how = (pick(rng, adverbials()["manner"]),) if not modal and not often and chance(rng, 0.2) else ()
-    return Clause(who, Action(verb, thing(rng, verb.objects, bare=True)), HABIT, chance(rng, 0.15) and not often, modal, often, how)
+    return Clause(
+        who,
+        Action(verb, thing(rng, verb.objects, bare=True)),
+        HABIT,
+        chance(rng, 0.15) and not often,
+        modal,
+        often,
+        how,
+    )
 
 
 def dwelling(rng: Random, who: Nominal | None = None) -> Clause:
@@ -168,10 +176,10 @@ def motion(rng: Random, who: Nominal | None = None, tense: Tense | None = None, 
     tense = tense or pick(rng, (NOW, NOW, NOW, NOW, NOW, HABIT, PAST, PAST, PAST, SOON, SOON, WILL))
     key = pick(rng, ("go", "go", "go", "go", "go", "go", "come", "return", "go back", "arrive", "stay"))
     relation_ = {"return": "from", "arrive": "at", "stay": "at"}.get(key, "to")
-    place = where.place if where else pick(rng, places())
+    who = who or (subject(rng, frozenset({"person"}), 0.6) if chance(rng, 0.93) else subject(rng, frozenset({"pet"})))
+    place = where.place if where else pick(rng, places() if person_like(who) else places_of("beasts"))
     if key == "arrive" and (place.en == "home" or tense is NOW):
         key, relation_ = "go", "to"
-    who = who or (subject(rng, frozenset({"person"}), 0.6) if chance(rng, 0.93) else subject(rng, frozenset({"pet"})))
     extra: list[Adverbial] = []
     if key in ("go", "come") and person_like(who):
         if "near" not in place.kinds and chance(rng, 0.15):
@@ -204,7 +212,7 @@ def quality(rng: Random, who: Nominal | None = None, tense: Tense | None = None)
     way = rng.random()
     if not state and way < 0.3:
         degree = "very" if way < 0.2 else "too"
-    elif not state and 0.5 < way < 0.68 and "estar" not in adjective.notes:
+    elif not state and 0.5 < way < 0.68 and "estar" not in adjective.notes and adjective.order < 5:
         degree, standard = pick(rng, ("more", "more", "less", "as")), standard_for(rng, who)
     return Clause(who, Quality(adjective, degree, standard), tense, chance(rng, 0.15) and not degree)
 
@@ -263,13 +271,15 @@ def kind(rng: Random, who: Nominal | None = None) -> Clause:
 def setting(rng: Random) -> tuple[Noun, Prepositional]:
     """A thing that can lie about, and where: the key under the chair, the milk in the fridge."""
     what = pick(rng, candidates(frozenset({"small", "dishware", "text", "pet", "toy", "food", "drink"})))
-    if "pet" in what.kinds and chance(rng, 0.5):
+    pet = "pet" in what.kinds
+    if pet and chance(rng, 0.5):
         return what, inside(rng)
     if not what.kinds.isdisjoint({"food", "drink"}):
-        noun = pick(rng, nouns_of("table", "fridge", "cupboard", "bag" if "food" in what.kinds else "table"))
+        noun = pick(rng, nouns_of("table", "fridge", "basket" if "fruit" in what.kinds else "cupboard"))
         return what, Prepositional("on" if noun.en == "table" else "in", Phrase(noun, "the"))
     preposition, kind_ = pick(
-        rng, (("on", "surface"), ("on", "surface"), ("under", "furniture"), ("in", "container"), ("behind", "furniture"),
+        rng, (("on", "seat" if pet else "surface"), ("on", "surface"), ("under", "furniture"),
+              ("next to" if pet else "in", "container"), ("behind", "furniture"),
               ("next to", "furniture"), ("near", "opening")),
     )  # fmt: skip
     fit = [n for n in nouns_of(kind_) if "fixed" not in n.kinds and n is not what]
@@ -305,7 +315,12 @@ def existence(rng: Random) -> Clause:
 
 def age(rng: Random) -> Clause:
     who = subject(rng, frozenset({"person"}), 0.5)
-    return Clause(who, Age(rng.randint(2, 89)), HABIT)
+    low, high = next((years for kind_, years in AGES.items() if head(who).any_of(frozenset({kind_}))), (16, 80))
+    return Clause(who, Age(rng.randint(low, high)), HABIT)
+
+
+AGES = {"infant": (2, 2), "child": (4, 14), "grandfather": (60, 95), "grandmother": (60, 95), "father": (30, 60),
+        "mother": (30, 60), "student": (15, 25)}  # fmt: skip
 
 
 def weather(rng: Random, tense: Tense | None = None) -> Clause:
@@ -347,7 +362,9 @@ def signing(rng: Random) -> Clause:
     verb = pick(rng, verbs_with("formal"))
     tense = pick(rng, (PAST, PAST, PAST, NOW, SOON, WILL))
     when = dated(rng) if tense is PAST else (time_for(rng, tense),) if chance(rng, 0.4) else ()
-    return Clause(subject(rng, verb.kinds), Action(verb, thing(rng, verb.objects)), tense, chance(rng, 0.1), "", None, when)
+    return Clause(
+        subject(rng, verb.kinds), Action(verb, thing(rng, verb.objects)), tense, chance(rng, 0.1), "", None, when
+    )
 
 
 def done(rng: Random) -> Clause:
@@ -368,7 +385,9 @@ def related(rng: Random) -> Clause:
         who = pick(rng, nouns_of("man", "woman", "boy", "girl", "student", "neighbour", "dog", "cat", "doctor"))
         told = action(rng, pick(rng, tuple(v for v in action_verbs() if who.any_of(v.kinds))), Phrase(who, "the"),
                       pick(rng, (NOW, PAST)))  # fmt: skip
-        told = replace(told, subject=None, modal="", tense=HABIT if "state" in told.predicate.verb.notes else told.tense)
+        told = replace(
+            told, subject=None, modal="", tense=HABIT if "state" in told.predicate.verb.notes else told.tense
+        )
         phrase = Phrase(who, "the", chance(rng, 0.2), relative=Relative(told, False))
     else:
         verb = pick(rng, tuple(v for v in action_verbs() if v.objects and not v.recipients and "+" not in v.fr))

@@ -19,7 +19,14 @@ STRONG = ("moi", "toi", "lui", "nous", "vous", "eux")
 DIRECT = ("me", "te", "le", "nous", "vous", "les")
 INDIRECT = ("me", "te", "lui", "nous", "vous", "leur")
 REFLEXIVE = ("me", "te", "se", "nous", "vous", "se")
-MOTION = {"go": "aller", "come": "venir", "return": "revenir", "go back": "retourner", "arrive": "arriver", "stay": "rester"}
+MOTION = {
+    "go": "aller",
+    "come": "venir",
+    "return": "revenir",
+    "go back": "retourner",
+    "arrive": "arriver",
+    "stay": "rester",
+}
 WEATHER = {"rain": ("pleuvoir", ""), "snow": ("neiger", ""), "cold": ("faire", "froid"), "hot": ("faire", "chaud"),
            "sunny": ("faire", "soleil"), "windy": ("faire", "du vent")}  # fmt: skip
 PREPOSITIONS = {"on": "sur", "in": "dans", "under": "sous", "behind": "derrière", "near": "près de", "with": "avec",
@@ -249,7 +256,11 @@ def complement(clause: Clause, who: Nominal | None) -> str:
     match clause.predicate:
         case Action(verb, thing, to):
             preposition = verb.fr.partition(" +")[2]
-            told = "" if thing is None or isinstance(thing, Pronoun) else phrase(thing, preposition, negated=clause.negative)
+            told = (
+                ""
+                if thing is None or isinstance(thing, Pronoun)
+                else phrase(thing, preposition, negated=clause.negative)
+            )
             return told if to is None or isinstance(to, Pronoun) else f"{told} {phrase(to, 'à')}"
         case Motion(_, at):
             return where(at)

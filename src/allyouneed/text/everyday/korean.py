@@ -14,13 +14,19 @@ from .syntax import (
 
 PRONOUNS = ("저", "당신", "그", "우리", "여러분", "그들")
 OWNERS = ("제", "당신의", "그의", "우리", "여러분의", "그들의")
-MOTION = {"go": "가다", "come": "오다", "return": "돌아오다", "go back": "돌아가다", "arrive": "도착하다", "stay": "머무르다"}
+MOTION = {
+    "go": "가다",
+    "come": "오다",
+    "return": "돌아오다",
+    "go back": "돌아가다",
+    "arrive": "도착하다",
+    "stay": "머무르다",
+}
 WEATHER = {"rain": ("비가", "오다"), "snow": ("눈이", "오다"), "cold": ("날씨가", "춥다!"), "hot": ("날씨가", "덥다!"),
            "sunny": ("날씨가", "맑다"), "windy": ("바람이", "불다")}  # fmt: skip
 BESIDE = {"on": "위", "under": "아래", "behind": "뒤", "near": "근처", "next to": "옆"}
 DEGREES = {"": "", "very": "아주", "too": "너무", "more": "더", "less": "덜", "as": ""}
 WHERE = {"to": "에", "at": "에서", "from": "에서"}
-MODALS_DENIED = {"must": "안 되"}
 
 
 class Verb(NamedTuple):
@@ -149,11 +155,12 @@ def group(clause: Clause, who: Nominal | None, *, tense: Tense | None = None) ->
     verb, tense = base(clause), tense or clause.tense
     before, stem = verb.before, verb.stem
     negative = clause.negative
-    lasting = tense in (Tense.NOW, Tense.WAS) and stem.kind == "verb"
-    if isinstance(clause.predicate, Action) and "state" in clause.predicate.verb.notes:
-        lasting = False
-    if isinstance(clause.predicate, Motion) and clause.predicate.key == "stay" and tense is Tense.WAS:
-        lasting = True
+    doing = isinstance(clause.predicate, Action) and "state" not in clause.predicate.verb.notes
+    lasting = (
+        tense in (Tense.NOW, Tense.WAS)
+        and stem.kind == "verb"
+        and (doing or isinstance(clause.predicate, Motion | Weather))
+    )
     match clause.modal:
         case "want":
             before = f"{before} {stem.text}고"
@@ -166,11 +173,11 @@ def group(clause: Clause, who: Nominal | None, *, tense: Tense | None = None) ->
         case "must":
             before, stem = f"{before} {verbs.infinitive(stem)}야", Stem("하")
         case _ if lasting:
-            before, stem = f"{before} {stem.text}고", Stem("있", "verb")
+            before, stem = f"{before} {stem.text}고", Stem("있", "be")
         case _:
             pass
     if negative:
-        before, stem = denied(before, stem)
+        before, stem = denied(before, stem, whole=not before)
     if tense in (Tense.SOON, Tense.WILL):
         return Verb(f"{before} {verbs.future_modifier(stem)}".strip(), Stem("거", "thing"))
     if tense in (Tense.PAST, Tense.WAS):
@@ -178,11 +185,11 @@ def group(clause: Clause, who: Nominal | None, *, tense: Tense | None = None) ->
     return Verb(before.strip(), stem)
 
 
-def denied(before: str, stem: Stem) -> tuple[str, Stem]:
-    """있다 has 없다, 알다 has 모르다, a noun is denied with 아니다; all others with -지 않다."""
+def denied(before: str, stem: Stem, *, whole: bool) -> tuple[str, Stem]:
+    """있다 has 없다 where it is the `whole` verb, 알다 has 모르다, a noun has 아니다; all others -지 않다."""
     if stem.kind == "copula":
         return f"{before} {particle(stem.text, '이/가')}", Stem("아니", "not")
-    if stem == Stem("있", "be"):
+    if whole and stem == Stem("있", "be"):
         return before, Stem("없", "be")
     if stem == Stem("알"):
         return before, Stem("모르")
@@ -208,7 +215,11 @@ def adverbial(it: Adverbial, clause: Clause) -> str:
     match it:
         case Where() | Prepositional():
             if isinstance(clause.predicate, Weather) and isinstance(it, Where):
-                return f"{it.place.ko}에는" if WEATHER[clause.predicate.key][0] != "날씨가" else particle(it.place.ko, "은/는")
+                return (
+                    f"{it.place.ko}에는"
+                    if WEATHER[clause.predicate.key][0] != "날씨가"
+                    else particle(it.place.ko, "은/는")
+                )
             sits = isinstance(clause.predicate, Action) and "seat" in clause.predicate.verb.notes
             return where(it, sits)
         case Clock(hour):
@@ -343,7 +354,9 @@ def realise(it: Sentence) -> str:
         words = join(speaker, told, conjugated(main, group(main, main.subject), "요"))
     elif len(conjunctions) == 1 and conjunctions[0] in ("because", "when", "while", "if"):
         side = it.links[0][1]
-        again = isinstance(side.subject, Pronoun) and (side.subject.antecedent is not None or side.subject == main.subject)
+        again = isinstance(side.subject, Pronoun) and (
+            side.subject.antecedent is not None or side.subject == main.subject
+        )
         words = join(clause_text(side, FORMS[conjunctions[0]], "이/가", silent=again), clause_text(main, "요"))
     else:
         clauses = [main, *(clause for _, clause in it.links)]

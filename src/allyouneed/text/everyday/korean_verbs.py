@@ -101,7 +101,11 @@ def soft(stem: Stem) -> tuple[str, bool]:
 def future_modifier(stem: Stem) -> str:
     """-(으)ㄹ: 갈, 먹을, 살, 추울."""
     if stem.kind in ("copula", "thing", "not"):
-        return f"{stem.text}{'일' if stem.kind == 'copula' else 'ㄹ'}" if stem.kind == "copula" else with_final(stem.text, "ㄹ")
+        return (
+            f"{stem.text}{'일' if stem.kind == 'copula' else 'ㄹ'}"
+            if stem.kind == "copula"
+            else with_final(stem.text, "ㄹ")
+        )
     text, needs = soft(stem)
     return f"{text}을" if needs else text if final(text) else with_final(text, "ㄹ")
 

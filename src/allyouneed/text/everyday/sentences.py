@@ -61,16 +61,25 @@ def where(rng: Random) -> Sentence:
     key = asked.predicate.key if isinstance(asked.predicate, Motion) else "go"
     if is_i(asked.subject) or never(asked) or key not in ("go", "return"):
         return where(rng)
-    return Sentence(replace(asked, adverbials=(), negative=False), "question", "where")
+    return Sentence(replace(asked, adverbials=(), negative=False, frequency=None), "question", "where")
 
 
 def what(rng: Random) -> Sentence:
-    verb = pick(rng, tuple(v for v in frames.action_verbs() if v.objects and "+" not in v.fr and "state" not in v.notes))
+    verb = pick(
+        rng,
+        tuple(
+            v
+            for v in frames.action_verbs()
+            if v.objects and "+" not in v.fr and "state" not in v.notes and v.en != "tell"
+        ),
+    )
     asked = frames.action(rng, verb)
     if is_i(asked.subject) or never(asked) or verb.objects & {"person", "family", "friend", "animal", "prey"}:
         return what(rng)
     to = asked.predicate.recipient if isinstance(asked.predicate, Action) else None
-    return Sentence(replace(asked, predicate=Action(verb, None, to), negative=False), "question", "what")
+    return Sentence(
+        replace(asked, predicate=Action(verb, None, to), negative=False, frequency=None), "question", "what"
+    )
 
 
 def who(rng: Random) -> Sentence:
@@ -109,7 +118,7 @@ def why(rng: Random) -> Sentence:
     asked = pick(rng, (frames.quality, frames.motion, frames.action))(rng)
     if is_i(asked.subject) or never(asked) or asked.modal == "can":
         return why(rng)
-    return Sentence(asked, "question", "why")
+    return Sentence(replace(asked, frequency=None), "question", "why")
 
 
 def command(rng: Random) -> Sentence:
@@ -132,7 +141,7 @@ def command(rng: Random) -> Sentence:
 def COMMANDS() -> tuple["frames.Verb", ...]:
     wanted = frozenset(
         "open close read write eat drink wash clean cut repair buy sell send print save delete copy translate wait sing "
-        "dance work sleep take choose prepare cook find bring give show lend catch hide water plant pick".split()
+        "dance work sleep take choose prepare cook bring give show lend catch hide water plant pick".split()
     )
     return tuple(v for v in frames.action_verbs() if v.en in wanted and "person" in v.kinds)
 
@@ -150,9 +159,13 @@ def because(rng: Random) -> Sentence:
         feels = next(a for a in adjectives() if a.en == adjective and "person" in a.kinds)
         reason = Clause(referring(main.subject or pronoun(rng)), Quality(feels), ground)
         main = replace(main, negative=False, frequency=None, modal="") if main.tense is not HABIT else main
-        return Sentence(replace(main, negative=False), links=(("because", reason),)) if not never(main) else because(rng)
+        return (
+            Sentence(replace(main, negative=False), links=(("because", reason),)) if not never(main) else because(rng)
+        )
     if way < 0.75:
-        verb = pick(rng, tuple(v for v in frames.action_verbs() if v.en in ("buy", "read", "sell", "choose", "watch", "visit")))
+        verb = pick(
+            rng, tuple(v for v in frames.action_verbs() if v.en in ("buy", "read", "sell", "choose", "watch", "visit"))
+        )
         main = frames.action(rng, verb, tense=tense)
         thing = main.predicate.object if isinstance(main.predicate, Action) else None
         if main.modal or not isinstance(thing, Phrase) or thing.adjectives or not frames.predicable(thing.noun):
@@ -178,7 +191,9 @@ def timing(rng: Random) -> Sentence:
             return timing(rng)
         scene = background(rng) if chance(rng, 0.6) else replace(frames.weather(rng, WAS), adverbials=())
         return Sentence(scene, links=(("when", event),), fronted=chance(rng, 0.5))
-    verb = pick(rng, tuple(v for v in frames.action_verbs() if v.en in ("sleep", "rest", "sing", "dance", "eat", "drink")))
+    verb = pick(
+        rng, tuple(v for v in frames.action_verbs() if v.en in ("sleep", "rest", "sing", "dance", "eat", "drink"))
+    )
     if "person" not in verb.kinds:
         return timing(rng)
     habit = frames.action(rng, verb, tense=HABIT)
@@ -191,7 +206,9 @@ def timing(rng: Random) -> Sentence:
 
 def background(rng: Random) -> Clause:
     """What was going on: she was reading a letter."""
-    verb = pick(rng, tuple(v for v in frames.action_verbs() if not v.notes and "person" in v.kinds and not v.recipients))
+    verb = pick(
+        rng, tuple(v for v in frames.action_verbs() if not v.notes and "person" in v.kinds and not v.recipients)
+    )
     return replace(frames.action(rng, verb, tense=WAS), modal="", tense=WAS, frequency=None, negative=False)
 
 
@@ -204,7 +221,9 @@ def condition(rng: Random) -> Sentence:
         return Sentence(replace(move, modal="", frequency=None, tense=move.tense if not move.modal else WILL),
                         links=(("if", cause),), fronted=chance(rng, 0.6))  # fmt: skip
     cause = replace(sky, tense=WAS, negative=False)
-    return Sentence(cause, links=(("so", replace(frames.motion(rng, tense=PAST), modal="", tense=PAST, negative=False)),))
+    return Sentence(
+        cause, links=(("so", replace(frames.motion(rng, tense=PAST), modal="", tense=PAST, negative=False)),)
+    )
 
 
 def joined(rng: Random) -> Sentence:

@@ -297,6 +297,8 @@ def where(it: Where | Prepositional) -> str:
 
 def adverbial(it: Adverbial) -> str:
     match it:
+        case Prepositional("on", seat):
+            return phrase(seat, "en")  # sentarse en
         case Where() | Prepositional():
             return where(it)
         case Clock(hour):
@@ -315,7 +317,8 @@ def predicate(clause: Clause, who: Nominal | None) -> str:
     return f"{group(clause, who)} {complement(clause, who)} {adverbials(clause)}"
 
 
-def statement(clause: Clause) -> str:
+def statement(clause: Clause, *, silent: bool = False) -> str:
+    """`silent`: the subject is the one of the main clause and is left out."""
     match clause.predicate:
         case Action(verb) if verb.es in ("gustar", "encantar"):
             return experienced(clause)
@@ -323,7 +326,8 @@ def statement(clause: Clause) -> str:
             what = phrase(clause.subject) if clause.subject else ""
             return f"{group(clause, None)} {what} {where(at)} {adverbials(clause)}"
         case _:
-            return f"{subject_text(clause.subject)} {predicate(clause, clause.subject)}"
+            who = "" if silent else subject_text(clause.subject)
+            return f"{who} {predicate(clause, clause.subject)}"
 
 
 def question(it: Sentence) -> str:
@@ -378,6 +382,10 @@ def finish(text: str) -> str:
     return re.sub(r"(?<!\w)y (?=[iíIÍ]|hi[^e])", "e ", text.replace("°", ""))
 
 
+def taken_up(who: Nominal | None, main: Nominal | None) -> bool:
+    return isinstance(who, Pronoun) and (who.antecedent is not None or who == main)
+
+
 def realise(it: Sentence) -> str:
     opening, end = "", "."
     match it.mood:
@@ -396,7 +404,8 @@ def realise(it: Sentence) -> str:
         others = list(it.links)
     for conjunction, clause in others:
         comma = "," if conjunction in ("but", "so") else ""
-        words = f"{words}{comma} {LINKS[conjunction]} {statement(clause)}"
+        silent = conjunction in ("because", "when") and taken_up(clause.subject, it.clause.subject)
+        words = f"{words}{comma} {LINKS[conjunction]} {statement(clause, silent=silent)}"
     if it.opening:
         words = f"{it.opening.es}, {words}"
     words = finish(words)

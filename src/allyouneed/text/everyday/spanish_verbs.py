@@ -24,7 +24,7 @@ CHANGE = {  # the stem's vowel when it is stressed
     "acostar": "o ue", "contar": "o ue", "dormir": "o ue", "encontrar": "o ue", "llover": "o ue", "mostrar": "o ue",
     "poder": "o ue", "probar": "o ue", "aprobar": "o ue", "volar": "o ue", "volver": "o ue", "jugar": "u ue",
     "decir": "e i", "elegir": "e i", "pedir": "e i", "perseguir": "e i", "seguir": "e i", "servir": "e i",
-    "vestir": "e i",
+    "vestir": "e i", "enviar": "i í",
 }  # fmt: skip
 STRONG = {  # stems of the preterites in -e, -iste, -o
     "estar": "estuv", "hacer": "hic", "poder": "pud", "poner": "pus", "querer": "quis", "saber": "sup", "tener": "tuv",
@@ -103,7 +103,14 @@ def preterite(verb: str) -> tuple[str, ...]:
         return tuple(OTHER_PRETERITE[verb].split())
     if verb in STRONG:
         s = STRONG[verb]
-        return f"{s}e", f"{s}iste", "hizo" if s == "hic" else f"{s}o", f"{s}imos", "-", f"{s}{'eron' if s[-1] == 'j' else 'ieron'}"
+        return (
+            f"{s}e",
+            f"{s}iste",
+            "hizo" if s == "hic" else f"{s}o",
+            f"{s}imos",
+            "-",
+            f"{s}{'eron' if s[-1] == 'j' else 'ieron'}",
+        )
     stem = verb[:-2]
     if family(verb) == "a":
         return f"{softened(stem)}é", f"{stem}aste", f"{stem}ó", f"{stem}amos", "-", f"{stem}aron"
@@ -152,7 +159,7 @@ def participle(verb: str) -> str:
     stem = verb[:-2]
     if family(verb) == "a":
         return f"{stem}ado"
-    return f"{stem}ído" if stem[-1] in "aeo" else f"{stem}ido"
+    return f"{stem}ído" if stem[-1:] in ("a", "e", "o") else f"{stem}ido"
 
 
 @cache

@@ -4,11 +4,13 @@ import { ramp, step } from "./colour.js";
 import { el, freshId } from "./dom.js";
 
 const MOST_NUMBERS = 16; // more columns leave no room for numbers
-const TALLEST = 480;
+const TALLEST = 480; // pixels
+const LOWEST_NUMBER = 18;
+const LOWEST_LABEL = 14;
 const CELL = 38;
 
 /**
- * options: { label, key, height?, precision? } and what a cell means: `reading(r, c)` names it, `pick(r, c)` acts on it.
+ * options: { label, hint, key, height?, precision? } and what a cell means: `reading(r, c)` names it, `pick(r, c)` acts on it.
  * draw({ cells, rows, columns, span, signed, digits, side, row, column }): `span` is the value of full colour, `digits`
  * those of the numbers in the cells (none without), `side` a number after each row, `row` and `column` the marked ones.
  * A cell of null is minus infinity.
@@ -38,7 +40,7 @@ class HeatMap {
     this.top = el("div", { class: "heat-top", "aria-hidden": "true" });
     this.left = el("div", { class: "heat-left", "aria-hidden": "true" });
     this.right = el("div", { class: "heat-right" });
-    this.reading = el("p", { class: "reading", "aria-live": "polite" });
+    this.reading = el("p", { class: "reading", "aria-live": "polite" }, options.hint);
     this.node = el(
       "div",
       { class: "heat" },
@@ -57,7 +59,7 @@ class HeatMap {
     this.node.style.setProperty("--rows", rows.length);
     this.node.classList.toggle("dense", columns.length > MOST_NUMBERS);
     this.top.replaceChildren(...labels(columns, column));
-    this.left.replaceChildren(...(height < 12 ? [] : labels(rows, row)));
+    this.left.replaceChildren(...(height < LOWEST_LABEL ? [] : labels(rows, row)));
     this.right.replaceChildren(...side.map(({ key, value, digits }) => this.#kit.out(key, value, digits)));
     this.#paint();
     this.#write();
@@ -82,7 +84,7 @@ class HeatMap {
 
   #write() {
     const { cells, span, digits } = this.#data;
-    const shown = digits !== undefined && cells[0].length <= MOST_NUMBERS;
+    const shown = digits !== undefined && cells[0].length <= MOST_NUMBERS && cells.length <= TALLEST / LOWEST_NUMBER;
     this.numbers.replaceChildren(...(shown ? cells.flatMap((row, r) => row.map((value, c) => this.#number(value, span, r, c))) : []));
   }
 

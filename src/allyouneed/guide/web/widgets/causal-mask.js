@@ -14,6 +14,7 @@ function build(kit) {
   const pooled = el("p", { class: "hint" });
   const matrix = heatmap(kit, {
     label: t("causal-mask.title"),
+    hint: t("causal-mask.hint"),
     key: "cell",
     precision: 3,
     reading: (r, c) => t("causal-mask.cell", { row: names(kit, kit.result())[r], column: names(kit, kit.result())[c] }),

@@ -20,6 +20,7 @@ function build(kit) {
     whole: el("p", { class: "whole" }),
     map: heatmap(kit, {
       label: t("cross-attention.map"),
+      hint: t("cross-attention.map-help"),
       key: "map",
       precision: 3,
       height: 30,
@@ -42,7 +43,7 @@ function build(kit) {
         "div",
         { class: "pair" },
         part(t("cross-attention.next"), parts.next.node),
-        part(t("cross-attention.map"), parts.map.node, el("p", { class: "hint" }, t("cross-attention.map-help")), parts.pooled),
+        part(t("cross-attention.map"), parts.map.node, parts.pooled),
       ),
       parts.whole,
     ),

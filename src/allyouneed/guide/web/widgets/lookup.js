@@ -14,6 +14,7 @@ function build(kit) {
   const sums = el("dl", { class: "measures" });
   const vectors = heatmap(kit, {
     label: t("lookup.vectors"),
+    hint: t("lookup.hint"),
     key: "vector",
     height: 22,
     precision: 3,
@@ -70,7 +71,7 @@ function draw(kit, result, { weights, sums, vectors }) {
   vectors.draw({
     cells,
     rows: rowNames(kit, result),
-    columns: result.mixed.map(String),
+    columns: result.mixed.map((_, at) => String(at)),
     span: Math.max(...cells.flat().map(Math.abs)),
     signed: true,
   });

@@ -15,6 +15,7 @@ function build(kit) {
   const measures = el("dl", { class: "measures" });
   const strip = heatmap(kit, {
     label: t("scaling.strip"),
+    hint: t("scaling.strip-help"),
     key: "strip",
     height: 18,
     precision: 3,
@@ -27,7 +28,7 @@ function build(kit) {
       { class: "scaling" },
       el("div", { class: "pair" }, part(t("scaling.scores"), scores.node), part(t("scaling.weights"), weights.node)),
       measures,
-      part(t("scaling.strip"), strip.node, el("p", { class: "hint" }, t("scaling.strip-help"))),
+      part(t("scaling.strip"), strip.node),
     ),
     draw: result => draw(kit, result, { scores, weights, measures, strip }),
     tables: result => tables(kit, result),
@@ -58,7 +59,7 @@ function draw({ t, out }, result, { scores, weights, measures, strip }) {
       measure(t(`scaling.${name}`), out(name, result.measures[name], digits), [...typical(), " ", out(`typical.${name}`, result.typical[name], digits)]),
     ),
     measure(t("scaling.variance"), out("variance", result.variance, 1), [
-      "d_k = ",
+      "dₖ = ",
       out("d_k", result.inputs.d_k, 0),
       " · ",
       ...pieces(t, "scaling.products", { products: out("products", result.products, 0) }),
@@ -92,7 +93,7 @@ function tables({ t }, result) {
     { caption: t("scaling.measure"), columns: ["", t("scaling.this"), t("scaling.typical", { repeats: result.repeats })], rows: measured },
     {
       caption: t("scaling.strip"),
-      columns: ["d_k", ...result.widths.map(String)],
+      columns: ["dₖ", ...result.widths.map(String)],
       rows: result.strip.map((row, at) => [t("scaling.key", { number: at + 1 }), ...row.map((value, c) => ({ key: `table.strip.${at}.${c}`, value, digits: 3 }))]),
     },
   ];
