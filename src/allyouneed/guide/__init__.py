@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def serve(models: Sequence[str] = (), lang: str = "ko", *, port: int = 8017, open_browser: bool = True) -> None:
-    """Serves the guide on the loopback until interrupted. `models` are the user's own checkpoints; port 0 takes a free one.
+    """Serves the guide on the loopback until interrupted. `models` are the user's own; port 0 takes a free one.
 
     Raises UsageError where the language is unknown and InputError where the port is taken.
     """

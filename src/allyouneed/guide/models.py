@@ -1,4 +1,4 @@
-"""The models that the figures may use: those that ship, and the user's own. Each is loaded once, when first asked for."""
+"""The models that the figures may use: those that ship, and the user's own. Each is loaded once, when asked for."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ class _Shelf:
 
 
 class Models:
-    """Named models. `own` are names and folders beside the shipped ones; `open_any` lets any name be loaded (a notebook).
+    """Named models. `own` are names and folders beside the shipped ones; `open_any` lets any name be loaded.
 
     A page may only ask for the names that its server was started with, so no request can make it read another folder.
     """

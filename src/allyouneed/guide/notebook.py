@@ -11,7 +11,7 @@ from allyouneed.guide.language import LANGUAGES, strings
 from allyouneed.guide.models import Models
 from allyouneed.guide.page import WEB
 from allyouneed.guide.widgets import WIDGETS
-from allyouneed.guide.widgets.base import Refused
+from allyouneed.guide.widgets.base import FigureError
 
 MODELS = Models(open_any=True)
 
@@ -42,7 +42,7 @@ class Widget(anywidget.AnyWidget):
         figure = WIDGETS[name]
         try:
             result = figure.answer(inputs, MODELS)
-        except Refused as refused:
+        except FigureError as refused:
             raise UsageError(str(refused)) from refused
         fixed = {
             "name": name,
@@ -59,5 +59,5 @@ class Widget(anywidget.AnyWidget):
             return
         try:
             self.result, self.error = WIDGETS[self.name].answer(self.inputs, MODELS), None
-        except Refused as refused:
+        except FigureError as refused:
             self.error = refused.as_dict()

@@ -61,9 +61,10 @@ def prose(lang: str) -> str:
     listed = "".join(f'<li id="source-{key}">{escape(text)}</li>\n' for key, text in sources().items())
     words = strings(lang)
     return (
+        f'<div class="opening"><h1>{escape(words["page.title"])}</h1><p>{escape(words["page.opening"])}</p></div>\n'
         f'<nav class="contents" aria-label="{escape(words["page.contents"])}"><ol>\n{table}</ol></nav>\n'
-        f'<main lang="{lang}">\n<header class="opening"><h1>{escape(words["page.title"])}</h1>'
-        f"<p>{escape(words['page.opening'])}</p></header>\n{sections}"
-        f'<section id="sources" aria-labelledby="sources-title"><h2 id="sources-title">{escape(words["page.sources"])}</h2>\n'
-        f"<ol>\n{listed}</ol></section>\n</main>\n"
+        f'<div class="sections">\n{sections}'
+        '<section id="sources" aria-labelledby="sources-title">\n'
+        f'<h2 id="sources-title">{escape(words["page.sources"])}</h2>\n'
+        f"<ol>\n{listed}</ol></section>\n</div>\n"
     )

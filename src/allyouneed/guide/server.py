@@ -1,4 +1,4 @@
-"""The guide's server: the page, its front-end files, and one address for each figure's numbers. On the loopback only."""
+"""The guide's server, on the loopback only: the page, its front-end files, an address for each figure's numbers."""
 
 import socket
 import webbrowser
@@ -18,7 +18,7 @@ from allyouneed.guide.language import LANGUAGES
 from allyouneed.guide.models import Models
 from allyouneed.guide.page import WEB, page
 from allyouneed.guide.widgets import WIDGETS
-from allyouneed.guide.widgets.base import Refused, Widget
+from allyouneed.guide.widgets.base import FigureError, Widget
 
 HOST = "127.0.0.1"
 # The browser itself refuses whatever would leave this machine.
@@ -56,15 +56,15 @@ def show_code(name: str) -> list[dict[str, Any]]:
 
 
 def widget(name: str) -> Widget:
-    """The figure of that name. Raises Refused."""
+    """The figure of that name. Raises FigureError."""
     if name not in WIDGETS:
-        raise Refused("error.figure", name=name, hint=nearest(name, WIDGETS))
+        raise FigureError("error.figure", name=name, hint=nearest(name, WIDGETS))
     return WIDGETS[name]
 
 
 def refuse(request: Request, problem: Exception) -> JSONResponse:
     """A refusal in words, as status 422."""
-    refused = problem if isinstance(problem, Refused) else Refused("error.body")
+    refused = problem if isinstance(problem, FigureError) else FigureError("error.body")
     return JSONResponse(refused.as_dict(), status_code=422)
 
 
@@ -82,7 +82,7 @@ def create_app(models: Models, lang: str = "ko") -> FastAPI:
     app.state.models, app.state.lang = models, lang
     app.include_router(routes)
     app.mount("/web", StaticFiles(directory=WEB))
-    app.add_exception_handler(Refused, refuse)
+    app.add_exception_handler(FigureError, refuse)
     app.add_exception_handler(RequestValidationError, refuse)
     app.middleware("http")(guard)
     # Another site may point a name of its own at the loopback: only our names are answered.

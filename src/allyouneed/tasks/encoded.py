@@ -32,6 +32,13 @@ class Batch:
     gold: Tensor  # [N] real target tokens, row by row
     real: Tensor  # [N] where they stand in the flattened [B·T]
 
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on a device."""
+        keep = None if self.keep is None else self.keep.to(device)
+        moved = (tensor.to(device) for tensor in (self.source, self.target, self.gold, self.real))
+        source, target, gold, real = moved
+        return Batch(source, keep, target, gold, real)
+
 
 @dataclass(frozen=True)
 class Encoded:

@@ -132,7 +132,7 @@ class Translation:
         """Loss and perplexity a token over all validation pairs; BLEU of the first `sentences`, translated greedily."""
         total = count = 0.0
         for indices in token_batches(self.dev.lengths, max_tokens=max_tokens, seed=0, epoch=0):
-            batch = self.dev.batch(indices)
+            batch = self.dev.batch(indices).to(model.embedding.weight.device)
             total += float(self.loss(model, batch, measure)[1])
             count += len(batch.gold)
         measures = {"loss": total / count, "perplexity": math.exp(min(total / count, 80))}

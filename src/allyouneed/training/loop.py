@@ -33,7 +33,13 @@ class Trainer:
     """Model, optimiser and data of a run; `update` moves them one step on."""
 
     def __init__(self, model: Transformer, task: Translation, settings: Training, *, seed: int, ranks: Ranks) -> None:
-        self.model, self.task, self.settings, self.seed, self.ranks = model, task, settings, seed, ranks
+        self.model, self.task, self.settings, self.seed, self.ranks = (
+            model.to(ranks.device),
+            task,
+            settings,
+            seed,
+            ranks,
+        )
         self.parameters = list(model.parameters())
         self.optimizer = torch.optim.Adam(
             self.parameters, lr=settings.peak_rate, betas=settings.betas, eps=settings.epsilon, fused=True
@@ -52,7 +58,8 @@ class Trainer:
         for index in range(self.ranks.rank, len(batches), self.ranks.world):
             torch.manual_seed(hash((self.seed, number, index)) & (2**63 - 1))
             with self.precision():
-                losses = self.task.loss(self.model, self.task.train.batch(batches[index]), self.measure)
+                batch = self.task.train.batch(batches[index]).to(self.ranks.device)
+                losses = self.task.loss(self.model, batch, self.measure)
             (losses[0] / tokens).backward()
             sums = [total + float(loss.detach()) for total, loss in zip(sums, losses, strict=True)]
         self.ranks.sum_gradients(self.parameters)
@@ -81,7 +88,7 @@ class Trainer:
         """Products in bfloat16 where the recipe says so; weights, sums and the optimiser stay in float32."""
         if self.settings.precision == "float32":
             return nullcontext()
-        return torch.autocast(self.parameters[0].device.type, dtype=torch.bfloat16)
+        return torch.autocast(self.ranks.device.type, dtype=torch.bfloat16)
 
     def try_largest_batch(self) -> None:
         """Runs the largest batch forward and backward, so that memory fails in the first seconds or never."""
@@ -91,7 +98,8 @@ class Trainer:
         self.model.train()
         try:
             with self.precision():
-                loss, _ = self.task.loss(self.model, self.task.train.batch(largest), self.measure)
+                batch = self.task.train.batch(largest).to(self.ranks.device)
+                loss, _ = self.task.loss(self.model, batch, self.measure)
             loss.backward()
         except (MemoryError, RuntimeError) as error:
             if "memory" not in str(error).lower() and not isinstance(error, MemoryError):

@@ -27,11 +27,12 @@ class SmoothedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, states: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
         """states [N, D], weight [V, D], targets [N] -> smoothed sum and negative log-likelihood sum, in nats."""
-        half = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else states.dtype
+        device = states.device.type
+        half = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
         states, low = states.to(half), weight.to(half)
         vocabulary = weight.shape[0]
         grad_states, grad_weight = torch.empty_like(states), torch.zeros_like(weight)
-        total, likelihood = torch.zeros(()), torch.zeros(())
+        total, likelihood = torch.zeros((), device=device), torch.zeros((), device=device)
         for start in range(0, len(states), ROWS):
             block, gold = states[start : start + ROWS], targets[start : start + ROWS, None]
             logprobs = (block @ low.T).float().log_softmax(-1)  # [rows, V]

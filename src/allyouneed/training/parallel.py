@@ -36,6 +36,13 @@ class Ranks:
         return cls(distributed.get_rank(), world)
 
     @property
+    def device(self) -> torch.device:
+        """Where this process computes: its own GPU where there is one."""
+        if torch.cuda.is_available():
+            return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+        return torch.device("cpu")
+
+    @property
     def first(self) -> bool:
         """The one that reports and writes."""
         return self.rank == 0
@@ -56,7 +63,7 @@ class Ranks:
         """Each value added up over the ranks."""
         if self.world == 1:
             return list(values)
-        totals = torch.tensor(values, dtype=torch.float64)
+        totals = torch.tensor(values, dtype=torch.float64, device=self.device)
         distributed.all_reduce(totals)
         return totals.tolist()
 
@@ -64,7 +71,7 @@ class Ranks:
         """The first rank's answer, for all."""
         if self.world == 1:
             return value
-        answer = torch.tensor([int(value)])
+        answer = torch.tensor([int(value)], device=self.device)
         distributed.broadcast(answer, 0)
         return bool(answer.item())
 

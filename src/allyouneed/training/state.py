@@ -63,7 +63,7 @@ def load_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
             for name, parameter in parameters.items():
                 parameter.copy_(tensors[f"model.{name}"])
                 optimizer.state[parameter] = {
-                    key.split(".")[1]: value.clone()
+                    key.split(".")[1]: value.clone() if value.dim() == 0 else value.to(parameter.device, copy=True)
                     for key, value in tensors.items()
                     if key.startswith("optimizer.") and key.split(".", 2)[2] == name
                 }

@@ -23,7 +23,7 @@ class Inputs(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-class Refused(InputError):
+class FigureError(InputError):
     """An input that a figure cannot serve: `key` and `params` give the sentence in the reader's language."""
 
     def __init__(self, key: str, field: str | None = None, **params: Any) -> None:
@@ -70,32 +70,32 @@ class Widget:
         ]
 
     def answer(self, raw: Mapping[str, Any], models: Models) -> dict[str, Any]:
-        """The figure's numbers for these inputs, which are echoed. Raises Refused."""
+        """The figure's numbers for these inputs, which are echoed. Raises FigureError."""
         try:
             inputs = self.inputs.model_validate(raw)
         except ValidationError as problem:
             raise self._refusal(problem) from problem
         try:
             return {"inputs": inputs.model_dump(), **plain(self.compute(inputs, models))}
-        except Refused:
+        except FigureError:
             raise
         except InputError as problem:  # what the library itself refuses: a model that cannot be used
-            raise Refused("error.model", reason=str(problem)) from problem
+            raise FigureError("error.model", reason=str(problem)) from problem
 
-    def _refusal(self, problem: ValidationError) -> Refused:
+    def _refusal(self, problem: ValidationError) -> FigureError:
         first = problem.errors()[0]
         name, value = str(first["loc"][0]), first["input"]
         fields = self.fields()
         if name not in fields:
-            return Refused("error.unknown", name, allowed=", ".join(fields))
+            return FigureError("error.unknown", name, allowed=", ".join(fields))
         field = fields[name]
         if "choices" in field:
-            return Refused("error.choice", name, value=str(value), choices=", ".join(map(str, field["choices"])))
+            return FigureError("error.choice", name, value=str(value), choices=", ".join(map(str, field["choices"])))
         if "longest" in field and isinstance(value, str):
-            return Refused("error.long", name, longest=field["longest"])
+            return FigureError("error.long", name, longest=field["longest"])
         if "min" in field:
-            return Refused("error.range", name, value=str(value), min=field["min"], max=field["max"])
-        return Refused("error.type", name, value=str(value), type=field["type"])
+            return FigureError("error.range", name, value=str(value), min=field["min"], max=field["max"])
+        return FigureError("error.type", name, value=str(value), type=field["type"])
 
 
 def plain(value: Any) -> Any:
@@ -114,7 +114,7 @@ def plain(value: Any) -> Any:
 
 
 def pooled(matrix: Tensor) -> tuple[Tensor, int]:
-    """A picture of at most 256 by 256 cells: the means over blocks of `factor` by `factor`. [T, S] -> ([t, s], factor)."""
+    """At most 256 by 256 cells, each the mean of a block of `factor` by `factor`. [T, S] -> ([t, s], factor)."""
     factor = math.ceil(max(matrix.shape) / LARGEST_PICTURE)
     if factor == 1:
         return matrix, 1

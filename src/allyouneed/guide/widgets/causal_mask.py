@@ -22,7 +22,7 @@ LONGEST_TEXT = 8000  # characters
 
 
 class CausalMaskInputs(Inputs):
-    """An empty `sentence` or `source` is the model's own example. `window`, `pads` and `prefix` belong to their masks."""
+    """An empty `sentence` or `source` is the model's example. `window`, `pads` and `prefix` belong to their masks."""
 
     sentence: str = Field("", max_length=LONGEST_TEXT)
     source: str = Field("", max_length=LONGEST_TEXT)

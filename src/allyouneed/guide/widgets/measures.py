@@ -5,7 +5,7 @@ from torch import Tensor
 
 
 def entropy_bits(weights: Tensor) -> Tensor:
-    """-Σ w log2 w over the last axis, with 0 log 0 = 0: 0 for a single choice, log2 n for an even mix. [..., n] -> [...]."""
+    """-Σ w log2 w over the last axis, with 0 log 0 = 0: from 0 for a single choice to log2 n for an even mix."""
     return torch.special.entr(weights).sum(-1) / torch.log(torch.tensor(2.0))
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from allyouneed.guide.widgets.base import Refused
+from allyouneed.guide.widgets.base import FigureError
 from allyouneed.text.tokenizer import BOS, EOS, PAD, Tokenizer
 
 MARKS = {BOS: "bos", EOS: "eos", PAD: "pad"}
@@ -18,12 +18,12 @@ def named(tokenizer: Tokenizer, ids: list[int]) -> list[dict[str, str]]:
 
 
 def encoded(tokenizer: Tokenizer, text: str, field: str, longest: int) -> list[int]:
-    """The tokens of one input, without marks. Raises Refused where there are none, or more than the model has places."""
+    """The tokens of one input, without marks. Raises FigureError where there are none or too many for the model."""
     ids = tokenizer.encode(text.strip())
     if not ids:
-        raise Refused("error.empty", field)
+        raise FigureError("error.empty", field)
     if len(ids) > longest:
-        raise Refused("error.context", field, tokens=len(ids), longest=longest)
+        raise FigureError("error.context", field, tokens=len(ids), longest=longest)
     return ids
 
 
@@ -34,7 +34,7 @@ def readable(tokenizer: Tokenizer, ids: list[int]) -> str:
 
 
 def covering(tokenizer: Tokenizer, ids: list[int], word: str) -> list[int]:
-    """The places of the tokens that spell the first whole `word` of the text, or none. A word may take several tokens."""
+    """The places of the tokens that spell the first whole `word` of the text, or none. A word may take several."""
     text = f" {tokenizer.decode(ids)} "
     starts = [at for at in range(len(text)) if text.startswith(word, at)]
     whole = [at for at in starts if not text[at - 1].isalnum() and not text[at + len(word)].isalnum()]

@@ -6,6 +6,7 @@ import { el, freshId } from "./dom.js";
 const MOST_NUMBERS = 16; // more columns leave no room for numbers
 const TALLEST = 480; // pixels
 const LOWEST_NUMBER = 18;
+const NARROWEST_NUMBER = 28;
 const LOWEST_LABEL = 14;
 const CELL = 38;
 
@@ -48,6 +49,7 @@ class HeatMap {
       el("p", { class: "unseen", id: help }, kit.t("frame.heat-help")),
     );
     this.#listen();
+    new ResizeObserver(() => this.#fit()).observe(this.cells);
   }
 
   draw(data) {
@@ -63,7 +65,13 @@ class HeatMap {
     this.right.replaceChildren(...side.map(({ key, value, digits }) => this.#kit.out(key, value, digits)));
     this.#paint();
     this.#write();
+    this.#fit();
     if (this.#cursor) this.#moveTo(...this.#cursor, false);
+  }
+
+  /** Where cells are too narrow for numbers, only the masked ones keep their sign. */
+  #fit() {
+    if (this.#data) this.node.classList.toggle("cramped", this.cells.clientWidth / this.#data.columns.length < NARROWEST_NUMBER);
   }
 
   #paint() {
