@@ -21,7 +21,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_all_mistakes_in_one_message(tmp_path: Path) -> None:
-    text = "sed = 3\n[training]\npeek_rate = 1\nupdates = 0\n[[data.train]]\nsorce = 'x'\n[[data.dev]]\n"
+    text = "sed = 3\n[training]\npeek_rate = 1\nupdates = 0\n[model]\nd_mdel = 3\n[[data.train]]\nsorce = 'x'\n[[data.dev]]\n"
     with pytest.raises(UsageError) as caught:
         read_recipe(written(tmp_path, text))
     message = str(caught.value)
@@ -32,6 +32,7 @@ def test_all_mistakes_in_one_message(tmp_path: Path) -> None:
     assert '"training.updates" = 0: input should be greater than 0' in message
     assert 'unknown key "data.train.0.sorce"' in message
     assert 'Did you mean "source"' in message
+    assert 'unknown key "model.d_mdel". Did you mean "d_model"?' in message
     assert "\n" not in message
 
 

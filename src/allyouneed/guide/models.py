@@ -1,6 +1,6 @@
 """The models that the figures may use: those that ship, and the user's own. Each is loaded once, when asked for."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
@@ -40,7 +40,7 @@ class Models:
         self._load = load
 
     @contextmanager
-    def use(self, name: str) -> Iterator[Translator]:
+    def use(self, name: str) -> Generator[Translator]:
         """The model, for this thread alone. Raises InputError where it cannot be loaded or is not one of ours."""
         if name not in self._shelves:
             if not self._open_any:

@@ -27,7 +27,7 @@ class Widget(anywidget.AnyWidget):
 
     name = traitlets.Unicode().tag(sync=True)
     inputs = traitlets.Dict().tag(sync=True)
-    result = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True)
+    result = traitlets.Dict().tag(sync=True)
     error = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True)
     strings = traitlets.Dict().tag(sync=True)
     lang = traitlets.Unicode().tag(sync=True)
@@ -55,9 +55,10 @@ class Widget(anywidget.AnyWidget):
 
     @traitlets.observe("inputs")
     def _compute(self, change: dict[str, Any]) -> None:
-        if self.result is not None and change["new"] == self.result["inputs"]:
+        self.error = None
+        if change["new"] == self.result["inputs"]:
             return
         try:
-            self.result, self.error = WIDGETS[self.name].answer(self.inputs, MODELS), None
+            self.result = WIDGETS[self.name].answer(self.inputs, MODELS)
         except FigureError as refused:
             self.error = refused.as_dict()

@@ -1,12 +1,14 @@
 """The recipe: all that makes a model, in one TOML file. Each field's default and meaning stand here and only here."""
 
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from allyouneed.errors import UsageError, nearest
+from allyouneed.models.transformer import TransformerConfig
 
 
 class Section(BaseModel):
@@ -47,6 +49,9 @@ class TokenizerSettings(Section):
     """The subword model, trained on the training text, both sides together."""
 
     vocab_size: Annotated[int, Field(ge=300)] = Field(default=8000, description="pieces, shared by both languages")
+
+
+MODEL_KEYS = ["preset", *(field.name for field in fields(TransformerConfig) if field.name != "vocab_size")]
 
 
 class ModelSettings(Section):
@@ -125,11 +130,15 @@ def read_recipe(path: Path, overrides: list[str] | None = None) -> Recipe:
 
 def parse_recipe(raw: dict[str, Any], name: str) -> Recipe:
     """A recipe from its tables; `name` stands in the message."""
+    problems = [_unknown(f"model.{key}", key, MODEL_KEYS) for key in raw.get("model", {}) if key not in MODEL_KEYS]
     try:
-        return Recipe.model_validate(raw)
+        recipe = Recipe.model_validate(raw)
     except ValidationError as error:
-        problems = [_explain(problem) for problem in error.errors()]
-        raise UsageError(f"{name}: " + "; ".join(problems) + ".") from None
+        problems += [_explain(problem) for problem in error.errors()]
+    else:
+        if not problems:
+            return recipe
+    raise UsageError(f"{name}: " + "; ".join(problems) + ".")
 
 
 def _apply(raw: dict[str, Any], override: str) -> None:
@@ -154,13 +163,15 @@ def _explain(problem: Any) -> str:
     path, kind = problem["loc"], problem["type"]
     where = ".".join(str(part) for part in path)
     if kind == "extra_forbidden":
-        allowed = _fields(path[:-1])
-        return f'unknown key "{where}" (allowed here: {", ".join(allowed)}).{nearest(str(path[-1]), allowed)}'.rstrip(
-            "."
-        )
+        return _unknown(where, str(path[-1]), _fields(path[:-1]))
     if kind == "missing":
         return f'"{where}" is missing'
     return f'"{where}" = {problem["input"]!r}: {problem["msg"][0].lower()}{problem["msg"][1:]}'
+
+
+def _unknown(where: str, key: str, allowed: list[str]) -> str:
+    hint = nearest(key, allowed) or f" Allowed here: {', '.join(allowed)}."
+    return f'unknown key "{where}".{hint}'.rstrip(".")
 
 
 def _fields(path: tuple[int | str, ...]) -> list[str]:
@@ -193,7 +204,7 @@ def to_toml(recipe: Recipe) -> str:
 
 def _scalars(section: BaseModel, *, only_set: bool = False) -> list[str]:
     lines: list[str] = []
-    fields = type(section).model_fields
+    notes = type(section).model_fields
     for key, value in section:
         is_table = isinstance(value, BaseModel) or (
             isinstance(value, tuple) and value and isinstance(value[0], BaseModel)
@@ -201,7 +212,7 @@ def _scalars(section: BaseModel, *, only_set: bool = False) -> list[str]:
         if is_table or value is None or (only_set and key not in section.model_fields_set):
             continue
         text = f"{key} = {_toml(value)}"
-        note = fields[key].description if key in fields else None
+        note = notes[key].description if key in notes else None
         lines.append(f"{text:<32}  # {note}" if note else text)
     return lines
 

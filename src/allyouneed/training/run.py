@@ -16,7 +16,7 @@ from allyouneed.models.transformer import Transformer
 from allyouneed.tasks.translation import Sources, Translation
 from allyouneed.training.card import card
 from allyouneed.training.loop import Trainer, UpdateResult, average
-from allyouneed.training.memory import check_memory, keep_freed_memory
+from allyouneed.training.memory import check_memory, keep_freed_memory, release_freed_memory
 from allyouneed.training.parallel import Ranks
 from allyouneed.training.progress import Display, Metrics, Quiet, Terminal
 from allyouneed.training.recipe import Recipe, parse_recipe, to_toml
@@ -130,6 +130,8 @@ class Run:
             result = self.trainer.update(progress)
             progress.seconds = time.monotonic() - started
             self._show(result)
+            if progress.update % 50 == 0:
+                release_freed_memory()
             last = progress.update == settings.updates
             if progress.update % settings.validate_every == 0 or last:
                 self._validate(result)

@@ -16,6 +16,7 @@ from allyouneed.lens.attention import Lookup, recording
 from allyouneed.models.transformer import Memory, Transformer
 from allyouneed.parts.attention import attention_scores, attention_weights
 from allyouneed.parts.masks import Mask, causal, padding, prefix, sliding_window
+from allyouneed.tasks.hypotheses import encode
 from allyouneed.text.tokenizer import BOS, EOS, PAD
 
 LONGEST_TEXT = 8000  # characters
@@ -97,11 +98,11 @@ def compute(inputs: CausalMaskInputs, models: Models) -> dict[str, Any]:
         written = encoded(tokenizer, inputs.sentence or default.target, "sentence", longest)
         ids = [BOS, *written, *[PAD] * (inputs.pads if inputs.mask == "padding" else 0)]
         mask = chosen_mask(inputs, ids)
-        memory = model.encode(row([*source, EOS]))
+        memory = encode(model, [source])
         seen = run(model, ids, memory, mask)
         new, moved = leak(model, ids, memory, mask, seen.logits)
         with recording(model) as own:
-            model(row([*source, EOS]), row(ids))
+            model.decode(row(ids), memory)
     places = Places.within(inputs.layer, inputs.head, seen.lookups)
     query, key = one_head(seen.lookups[places.layer], places.head)
     scores = attention_scores(query, key)[0, 0]

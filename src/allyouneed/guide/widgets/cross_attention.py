@@ -11,9 +11,10 @@ from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import Inputs, Widget, pooled
 from allyouneed.guide.widgets.examples import example
 from allyouneed.guide.widgets.heads import Places
-from allyouneed.guide.widgets.texts import covering, encoded, named, readable, row
+from allyouneed.guide.widgets.texts import covering, encoded, named, readable
 from allyouneed.models.transformer import Memory, Transformer
 from allyouneed.parts.attention import attention_weights, naive_attend
+from allyouneed.tasks.hypotheses import encode
 from allyouneed.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
 LONGEST_TEXT = 8000  # characters
@@ -75,8 +76,8 @@ def compute(inputs: CrossAttentionInputs, models: Models) -> dict[str, Any]:
     with models.use(inputs.model) as pipe:
         model, tokenizer = pipe.model, pipe.tokenizer
         source = encoded(tokenizer, inputs.source or example(pipe).source, "source", model.config.max_length - 1)
-        memory = model.encode(row([*source, EOS]))
-        longest = min(LONGEST_ANSWER, 2 * len(source) + 22, model.config.max_length)
+        memory = encode(model, [source])
+        longest = min(LONGEST_ANSWER, 2 * len(source) + 20, model.config.max_length)
         random = torch.Generator().manual_seed(inputs.seed) if inputs.choose == "sample" else None
         written = write(model, memory, longest, random)
         view = pipe.look(source, [token for token in written.tokens if token != EOS])

@@ -132,7 +132,10 @@ class Figure {
 
   refuse() {
     const error = this.model.get("error");
-    if (!error) return;
+    if (!error) {
+      if (this.host.dataset.state === "error") this.show();
+      return;
+    }
     const result = this.model.get("result");
     const undo = el("button", { type: "button", on: { click: () => this.#change(result.inputs) } }, this.kit.t("frame.undo"));
     this.#say([error], ...(result && error.key !== "frame.offline" ? [undo] : []));
