@@ -22,6 +22,7 @@ test: .venv/dev browser
 
 lint: .venv/dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
 bench: .venv/dev
@@ -41,7 +42,7 @@ bench: .venv/dev
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	@touch $@
 
-# The browser tests want Chromium and a Korean font; without them they are skipped, with the reason.
+# The browser tests want Chromium and a Korean font; without a browser they are skipped, with the reason.
 browser:
-	@command -v chromium >/dev/null || { $(CAN_APT) && $(APT) update -qq && $(APT) install -yqq chromium fonts-nanum; } \
-		|| echo 'Chromium is not here and cannot be installed: the browser tests will be skipped.'
+	@if $(CAN_APT) && ! dpkg -s chromium fonts-nanum >/dev/null 2>&1; then \
+		$(APT) update -qq && $(APT) install -yqq chromium fonts-nanum || echo 'Chromium could not be installed.'; fi

@@ -18,6 +18,7 @@ from workload import BOS, EOS, PAD, SHAPES, UNK
 
 if TYPE_CHECKING:
     from allyouneed.models.transformer import Transformer
+    from allyouneed.parts.packed import Precision
 
 SETTINGS = ((4, 1), (4, 8), (4, 32), (1, 1), (1, 32))  # beam, sentences at a time
 LENGTH = 25
@@ -94,23 +95,25 @@ def in_turn(work: Work, peer: str, translate: Callable[[int, list[list[int]]], T
     return lambda: [seconds(beam, sources) for beam, sources in given]
 
 
-def allyouneed(work: Work, peer: str) -> turns.Pass:
-    """Our search over our model."""
+def allyouneed(work: Work, peer: str, precision: Precision) -> turns.Pass:
+    """Our search over our model, made ready for writing as translators make it."""
     import torch
     from safetensors.torch import load_file
 
     from allyouneed.decoding.search import beam_search
+    from allyouneed.models.stepper import Stepper
 
     model = work.model()
     model.load_state_dict(load_file(work.folder / "ours.safetensors"))
+    stepper = Stepper(model, precision=precision)
 
     @torch.inference_mode()
     def translate(beam: int, sources: list[list[int]]) -> Texts:
         source = workload.pad_rows([[*row, EOS] for row in sources])
         keep = source != PAD
-        state = model.start(model.encode(source, None if bool(keep.all()) else keep))
+        state = stepper.start(model.encode(source, None if bool(keep.all()) else keep))
         special = (PAD, BOS, UNK)
-        found = beam_search(state, model.step, bos=BOS, eos=EOS, max_tokens=LENGTH, beam=beam, forbidden=special)
+        found = beam_search(state, stepper.step, bos=BOS, eos=EOS, max_tokens=LENGTH, beam=beam, forbidden=special)
         return [hypotheses[0].tokens for hypotheses in found]
 
     return in_turn(work, peer, translate)
@@ -165,7 +168,8 @@ def ctranslate2(work: Work, peer: str, compute_type: str, threads: int) -> turns
 
 
 PEERS: dict[str, tuple[Callable[..., turns.Pass], tuple[Any, ...]]] = {
-    "allyouneed float32": (allyouneed, ()),
+    "allyouneed float32": (allyouneed, ("float32",)),
+    "allyouneed int8": (allyouneed, ("int8",)),
     "Hugging Face generate": (huggingface, ()),
     "CTranslate2 float32": (ctranslate2, ("float32", turns.THREADS)),
     "CTranslate2 int8": (ctranslate2, ("int8", turns.THREADS)),

@@ -58,23 +58,41 @@ def training_section(result: dict[str, Any]) -> str:
 
 
 def decoding_section(result: dict[str, Any]) -> str:
-    """Tokens a second, and below them our ratio to each library."""
-    rows, ours = result["rows"], result["rows"]["allyouneed float32"]["tokens_per_second"]
+    """Our ratios to each library, and below them tokens a second."""
+    rows = result["rows"]
+    speed = {name: row["tokens_per_second"] for name, row in rows.items()}
+    ours, others = (sorted(name for name in rows if name.startswith("allyouneed") is mine) for mine in (True, False))
+    ratios = [
+        [f"{own} ÷ {other}", *(f"{a / b:.2f}" for a, b in zip(speed[own], speed[other], strict=True))]
+        for own in ours
+        for other in others
+    ]
+    speeds = [
+        [*row_start(name, speed[name]), f"{row['peak_mb']:,.0f}", f"{row['same']:.0%}", f"{row['others']:.0%}"]
+        for name, row in rows.items()
+    ]
     settings = [f"beam {beam}, batch {count}" for beam, count in decode.SETTINGS]
-    speeds, ratios = list[list[str]](), list[list[str]]()
-    for name, row in rows.items():
-        speed = row["tokens_per_second"]
-        facts = [f"{row['peak_mb']:,.0f}", f"{row['same']:.0%}", f"{row['others']:.0%}"]
-        speeds.append([name, *(f"{value:,.0f}" for value in speed), *facts])
-        if name != "allyouneed float32":
-            ratios.append([name, *(f"{own / value:.2f}" for own, value in zip(ours, speed, strict=True))])
     return (
         f"## Decoding, {result['shape']} shape\n\nThe same random weights everywhere, sources of about 22 tokens, "
-        f"{decode.LENGTH} tokens written for each. How many times as fast as each library `allyouneed float32` is:\n\n"
-        + table(["library", *settings], ratios)
+        f"{decode.LENGTH} tokens written for each. How many times as fast we are:\n\n"
+        + table(["", *settings], ratios)
         + f'\n\nTarget tokens a second; "same" is the share of texts that equal those of {decode.REFERENCE}:\n\n'
         + table(["library", *settings, "peak memory, MB", "same", "others"], speeds)
     )
+
+
+def quality_section(result: dict[str, str]) -> str:
+    """BLEU in both precisions."""
+    rows = [[precision, result[precision]] for precision in ("float32", "int8")]
+    return (
+        f"## What int8 costs\n\nThe shipped English-French model, beam 4, on {result['text']} ({result['sentences']} "
+        f"sentences; {result['signature']}):\n\n" + table(["weights of the decoder", "BLEU"], rows)
+    )
+
+
+def row_start(name: str, speed: list[float]) -> list[str]:
+    """A library's name and its tokens a second."""
+    return [name, *(f"{value:,.0f}" for value in speed)]
 
 
 def startup_section(result: dict[str, float]) -> str:
@@ -96,6 +114,7 @@ def processor() -> str:
 
 def main() -> None:
     """Measures and writes."""
+    import quality
     import train
 
     parser = argparse.ArgumentParser(description=__doc__)
@@ -103,6 +122,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="turns of every library")
     parser.add_argument("--batches", type=int, default=4, help="training batches a turn")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("RESULTS.md"), help="file to write")
+    parser.add_argument(
+        "--text", type=Path, help="a .tsv of English and French, else the everyday grammar's test frames"
+    )
     options = parser.parse_args()
     libraries = ("torch", "transformers", "x-transformers", "ctranslate2")
     versions = ", ".join(f"{name} {version(name)}" for name in libraries)
@@ -120,6 +142,7 @@ def main() -> None:
         sections.append(training_section(train.measure(work, rounds=options.rounds)))
     for shape in options.shapes:
         sections.append(decoding_section(decode.measure(shape, rounds=options.rounds)))
+    sections.append(quality_section(quality.measure(options.text)))
     sections.append(startup_section(startup.measure(rounds=options.rounds)))
     options.out.write_text("\n\n".join(section.strip() for section in sections) + "\n", "utf-8")
     print(f"written: {options.out}")

@@ -19,7 +19,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "decoding": {"errors"},  # it knows a model's state interface, and no model
     "checkpoints": {"errors", "models", "text"},
     "lens": {"errors", "parts", "models"},
-    "tasks": {"errors", "models", "text", "decoding", "checkpoints", "lens"},
+    "tasks": {"errors", "parts", "models", "text", "decoding", "checkpoints", "lens"},
     "training": {"errors", "parts", "models", "text", "decoding", "checkpoints", "tasks"},
     "pipeline": {"errors", "parts", "models", "text", "decoding", "checkpoints", "lens", "tasks"},
 }
@@ -28,6 +28,7 @@ MAY_IMPORT["reproduce"] = BELOW_FACES
 MAY_IMPORT["guide"] = BELOW_FACES | {"reproduce"}
 MAY_IMPORT["server"] = BELOW_FACES | {"reproduce"}
 MAY_IMPORT["cli"] = BELOW_FACES | {"reproduce", "guide", "server"}
+MAY_IMPORT["__main__"] = {"cli"}
 
 # Packages from outside that the lower floors may import, besides the standard library.
 MAY_USE: dict[str, set[str]] = {

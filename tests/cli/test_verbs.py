@@ -29,6 +29,17 @@ def test_translate_prints_what_the_pipeline_gives(command: Command, saved_folder
     assert out.split("\n")[:-1] == [one.text for one in load(saved_folder).translate([SENTENCE, "The cat."])]
 
 
+def test_the_model_that_ships_keeps_blank_lines_in_their_place(command: Command) -> None:
+    if "zoo:en-fr" not in pipeline.shipped():
+        pytest.skip("zoo:en-fr is not in this copy of the package")
+    status, out, err = command("translate", stdin=b"Open the file.\n\nSave the changes before you close the window.\n")
+    assert (status, err) == (0, "")
+    first, blank, last, end = out.split("\n")
+    assert first.startswith("Ouvr")
+    assert (blank, end) == ("", "")
+    assert "fenêtre" in last
+
+
 def test_translate_nbest_gives_as_many_lines_for_every_line(command: Command, saved_folder: Path) -> None:
     status, out, _ = command("translate", "--model", saved_folder, "--nbest", "3", stdin=f"{SENTENCE}\n\n".encode())
     assert status == 0
@@ -323,7 +334,7 @@ def test_train_finds_recipes_that_ship_and_names_the_folder_after_them(
     ("arguments", "message"),
     [
         (["recipee.toml"], r'There is no recipe recipee\.toml\. Did you mean "recipe\.toml"\?'),
-        (["recipe.toml", "training.update=5"], r'unknown key "training\.update" .* Did you mean "updates"'),
+        (["recipe.toml", "training.update=5"], r'unknown key "training\.update".* Did you mean "updates"'),
         (["recipe.toml", "five"], r'"five" is no override: write key\.path=value'),
     ],
 )

@@ -146,6 +146,12 @@ def test_the_page_stands_alone_and_no_token_ends_its_script(view: Attention, tmp
     assert data["maps"]["encoder"]["rows"] == names
 
 
+def test_the_darkest_shade_is_the_largest_weight() -> None:
+    from allyouneed.lens import pictures
+
+    assert pictures.text([[0.02, 0.04]], ["a"], ["b", "c"]).split("\n")[1:] == ["a ▒▒██", "  ██ is 0.04"]
+
+
 def test_a_notebook_shows_the_page(view: Attention) -> None:
     assert view._repr_html_().startswith("<iframe srcdoc=")  # pyright: ignore[reportPrivateUsage]
 
@@ -164,6 +170,7 @@ def test_the_map_in_characters() -> None:
         "     o 가x",
         "   a ██  ··",
         "나다 ░░▒▒",
+        "     ██ is 1.00",
     ]
 
 

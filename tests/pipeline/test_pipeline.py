@@ -58,7 +58,8 @@ def test_nbest_beyond_the_beam_is_refused(pipe: Translator) -> None:
 
 
 def test_scores_follow_the_chain_rule(pipe: Translator, model: Transformer) -> None:
-    sources, targets = ["The cat.", "The mouse ate the cheese."], ["Le chat s'est assis.", "La souris."]
+    sources = ["The cat.", "The mouse ate the cheese.", "The dog slept."]
+    targets = ["Le chat.", "La souris a mangé le fromage.", "Le chien dormait."]
     scores = pipe.score(sources, targets)
     for source, target, score in zip(sources, targets, scores, strict=True):
         read, written = pipe.encode([source, target])
@@ -94,6 +95,8 @@ def test_the_longest_text_that_fits(pipe: Translator) -> None:
     assert len(pipe.encode([text])[0]) == 63
     assert len(pipe.translate([text], beam=1)) == 1
     assert len(pipe.score([text], [text])[0].logprobs) == 64
+    with pytest.raises(TooLongError, match="Text 1 has 64 tokens"):
+        pipe.encode([text + " the"])
 
 
 def test_alignment_points_at_the_strongest_source_token(pipe: Translator) -> None:

@@ -21,7 +21,8 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_all_mistakes_in_one_message(tmp_path: Path) -> None:
-    text = "sed = 3\n[training]\npeek_rate = 1\nupdates = 0\n[model]\nd_mdel = 3\n[[data.train]]\nsorce = 'x'\n[[data.dev]]\n"
+    tables = ("[training]", "peek_rate = 1", "updates = 0", "[model]", "d_mdel = 3", "[[data.train]]", "sorce = 'x'")
+    text = "\n".join(("sed = 3", *tables, "[[data.dev]]"))
     with pytest.raises(UsageError) as caught:
         read_recipe(written(tmp_path, text))
     message = str(caught.value)

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import save_file
 from toy import toy_recipe
 
 from allyouneed.checkpoints.native import load_model
 from allyouneed.errors import InputError, UsageError
-from allyouneed.training import memory, read_recipe, run, state, train
+from allyouneed.training import memory, read_recipe, run, train
 
 
 @pytest.fixture(scope="module")
@@ -94,16 +95,16 @@ def test_numbers_that_overflow_are_named(tmp_path: Path) -> None:
 
 def test_a_full_disk_leaves_the_last_checkpoint_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = read_recipe(toy_recipe(tmp_path, updates=12))
-    save, calls = state.save_file, 0
+    calls = 0
 
     def full_at_the_second(*arguments: Any) -> None:
         nonlocal calls
         calls += 1
         if calls == 2:
             raise OSError(errno.ENOSPC, "No space left on device")
-        save(*arguments)
+        save_file(*arguments)
 
-    monkeypatch.setattr(state, "save_file", full_at_the_second)
+    monkeypatch.setattr("allyouneed.training.state.save_file", full_at_the_second)
     with pytest.raises(InputError, match=r"Cannot save .*update-00000008: no space is left on the disk"):
         train(recipe, tmp_path / "run")
     assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["update-00000004"]

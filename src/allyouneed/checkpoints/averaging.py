@@ -1,6 +1,6 @@
 """The mean of several models' weights (Vaswani 2017, section 6.1)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -31,15 +31,29 @@ def average_models(folders: Sequence[Path], on_progress: Callable[[int], None] =
     for other in folders[1:]:
         check_alike(first, other)
     saved = load_model(first)
-    sums: dict[str, Tensor] = {name: tensor.double() for name, tensor in own_tensors(saved.model).items()}
-    on_progress(1)
-    for number, folder in enumerate(folders[1:], start=2):
-        for name, tensor in own_tensors(load_model(folder).model).items():
-            sums[name] += tensor
-        on_progress(number)
+
+    def weights() -> Iterator[Mapping[str, Tensor]]:
+        for number, folder in enumerate(folders, start=1):
+            yield own_tensors((saved if folder is first else load_model(folder)).model)
+            on_progress(number)
+
+    mean = mean_weights(weights())
     for name, tensor in own_tensors(saved.model).items():
-        tensor.copy_(sums[name] / len(folders))
+        tensor.copy_(mean[name])
     return saved
+
+
+def mean_weights(models: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of several models' weights, summed in float64 and given back in the type of each tensor."""
+    sums: dict[str, Tensor] = {}
+    types: dict[str, torch.dtype] = {}
+    count = 0
+    for weights in models:
+        count += 1
+        for name, tensor in weights.items():
+            types[name] = tensor.dtype
+            sums[name] = tensor.double() + sums.get(name, 0.0)
+    return {name: (total / count).to(types[name]) for name, total in sums.items()}
 
 
 def check_alike(first: Path, other: Path) -> None:

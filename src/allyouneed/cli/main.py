@@ -92,7 +92,3 @@ def fail(message: str, status: int) -> None:
     if message:
         print(message, file=sys.stderr)
     sys.exit(status)
-
-
-if __name__ == "__main__":
-    run()

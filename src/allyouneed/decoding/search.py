@@ -168,7 +168,8 @@ class _Search:
     ) -> None:
         sentences = len(limits)
         self.eos, self.beam, self.alpha = eos, beam, alpha
-        self.forbidden = torch.tensor(forbidden, dtype=torch.long, device=device)
+        self.may_end = eos not in forbidden
+        self.stops = torch.tensor([*forbidden, eos], dtype=torch.long, device=device)  # what never goes on
         self.steps = 0
         self.shortest_limit = min(limits)
         self.shortest_prefix, self.longest_prefix = min(map(len, prefix)), max(map(len, prefix))
@@ -202,16 +203,14 @@ class _Search:
         The rows are None where every row is continued in its place.
         """
         logprobs = logits.log_softmax(-1, dtype=torch.float32)
-        self._restrict(logprobs)
-        ends = self.scores + logprobs[:, self.eos].view_as(self.scores)  # [B, W]
-        logprobs[:, self.eos] = -math.inf
+        ends = self._restrict(logprobs)
         beam = self.beam if self.steps >= self.shortest_prefix else 1
         best, tokens = best_of_rows(logprobs, min(beam, logits.shape[1]))  # [R, k]
         totals = (best + self.scores.view(-1, 1)).view(len(self.scores), -1)  # [B, W·k]
         live, pick = totals.topk(min(beam, totals.shape[1]))  # [B, W']
         parents = pick // best.shape[1]
         tokens = tokens.view_as(totals).gather(1, pick)
-        rows = parents + torch.arange(0, len(best), self.scores.shape[1], device=live.device)[:, None]
+        rows = parents + torch.arange(0, len(logits), self.scores.shape[1], device=live.device)[:, None]
 
         self.steps += 1
         self._keep(live, ends)
@@ -224,20 +223,23 @@ class _Search:
         in_place = len(rows) == len(logits) and torch.equal(rows, torch.arange(len(rows), device=rows.device))
         return tokens, None if in_place else rows
 
-    def _restrict(self, logprobs: Tensor) -> None:
-        """Forbids tokens; where a prefix goes on, all but its next one."""
+    def _restrict(self, logprobs: Tensor) -> Tensor:
+        """Leaves in `logprobs` [R, V] only what may go on -> the log-probabilities of ending here [B, W]."""
+        ends = self.scores + logprobs[:, self.eos].view_as(self.scores)
         if self.steps >= self.longest_prefix:
-            logprobs.index_fill_(1, self.forbidden, -math.inf)
-            return
+            logprobs.index_fill_(1, self.stops, -math.inf)
+            return ends if self.may_end else ends.fill_(-math.inf)
         wanted = self.prefix[:, self.steps].repeat_interleave(self.scores.shape[1])  # [R]
         rows = (wanted >= 0).nonzero()[:, 0]
         wanted = wanted[rows]
         if bool((wanted >= logprobs.shape[1]).any()):
             raise InputError(f"prefix token {int(wanted.max())} is outside the vocabulary of {logprobs.shape[1]}")
         given = logprobs[rows, wanted]
-        logprobs.index_fill_(1, self.forbidden, -math.inf)
+        logprobs.index_fill_(1, self.stops, -math.inf)
         logprobs[rows] = -math.inf
         logprobs[rows, wanted] = given
+        ends.view(-1)[rows] = -math.inf
+        return ends if self.may_end else ends.fill_(-math.inf)
 
     def _keep(self, live: Tensor, ends: Tensor) -> None:
         """Keeps those `ends` [B, W] that stand among the best candidates and among the best finished hypotheses."""
@@ -257,7 +259,7 @@ class _Search:
         done = ~(self.scores[:, 0] / self.largest_penalty > worst)
         if self.steps >= self.shortest_limit:
             done |= self.limits <= self.steps
-        n_done = int(done.sum())
+        n_done = sum(done.tolist())
         if n_done == self.n_done:
             return None
         self._give_back((done & ~self.done).nonzero()[:, 0])

@@ -14,7 +14,7 @@ import numpy.typing as npt
 Matrix = npt.NDArray[np.float32]
 
 DIGITS = 6  # of a weight in JSON: float32 has about seven
-SHADES = " ·░▒▓█"  # from 0 to 1, for a terminal
+SHADES = " ·░▒▓█"  # from 0 to the largest weight, for a terminal
 # Tried in this order, so that Latin, Korean, Chinese and Japanese labels find their letters where the machine has them.
 FONTS = ("DejaVu Sans", "NanumGothic", "Noto Sans CJK KR", "Noto Sans KR", "Malgun Gothic", "Apple SD Gothic Neo")
 
@@ -34,7 +34,7 @@ def image(weights: Matrix, rows: Sequence[str], columns: Sequence[str], *, title
     with rc_context(settings):
         figure = Figure(figsize=(2.4 + 0.36 * len(columns), 1.8 + 0.32 * len(rows)), dpi=160, layout="constrained")
         axes = figure.add_subplot()
-        drawn = axes.imshow(weights, vmin=0, vmax=1, cmap="viridis", aspect="auto")
+        drawn = axes.imshow(weights, vmin=0, vmax=float(weights.max()), cmap="viridis", aspect="auto")
         axes.set_xticks(
             range(len(columns)), [plain(token) for token in columns], rotation=60, ha="left", rotation_mode="anchor"
         )
@@ -86,14 +86,16 @@ def rounded(values: Any) -> Any:
 
 
 def text(weights: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> str:
-    """Weights [T, S] as shades, two characters a cell; the columns' tokens are written downwards above them."""
+    """Weights [T, S] as shades, two characters a cell, below the columns' tokens written downwards; then the scale."""
+    largest = max(map(max, weights))
     margin = max(map(width, rows), default=0)
     height = max(map(len, columns), default=0)
     upright = [token.rjust(height) for token in columns]
     lines = [" " * (margin + 1) + "".join(cell(token[i]) for token in upright) for i in range(height)]
     for token, row in zip(rows, weights, strict=True):
-        shades = "".join(SHADES[min(int(weight * len(SHADES)), len(SHADES) - 1)] * 2 for weight in row)
+        shades = "".join(SHADES[min(int(weight / largest * len(SHADES)), len(SHADES) - 1)] * 2 for weight in row)
         lines.append(" " * (margin - width(token)) + token + " " + shades)
+    lines.append(f"{'':{margin}} {SHADES[-1] * 2} is {largest:.2f}")
     return "\n".join(line.rstrip() for line in lines)
 
 

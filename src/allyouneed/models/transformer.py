@@ -175,6 +175,12 @@ class DecoderState:
         return DecoderState(source, None if keep is None else padding(keep), keep, cache)
 
 
+def check_room(steps: int, positions: int) -> None:
+    """Refuses a text that is longer than a model's positions."""
+    if steps > positions:
+        raise ValueError(f"the text has reached this model's {positions} positions")
+
+
 class Transformer(nn.Module):
     """Encoder and decoder over one shared vocabulary (section 3; one matrix serves three places, section 3.4)."""
 
@@ -240,7 +246,7 @@ class Transformer(nn.Module):
         Another `mask` than the one that the model was trained with shows what that one is for.
         """
         self._check_length(target)
-        x = self.embed(target, torch.arange(target.shape[1], device=target.device), self._target_table)
+        x = self.embed(target, torch.arange(target.shape[1], device=target.device), self.target_table)
         source_mask = memory.mask
         for layer in self.decoder_layers:
             x = layer(x, mask, layer.cross_attention.keys_values(memory.states), source_mask)
@@ -266,17 +272,17 @@ class Transformer(nn.Module):
         through its own mask, so nothing is copied for them.
         """
         cache = state.cache.open()
-        if cache.steps > self.config.max_length:
-            raise ValueError(f"the text has reached this model's {self.config.max_length} positions")
+        check_room(cache.steps, self.config.max_length)
         tokens = tokens.view(-1, cache.beams)
-        x = self.embed(tokens, torch.tensor(cache.steps - 1, device=tokens.device), self._target_table)
+        x = self.embed(tokens, torch.tensor(cache.steps - 1, device=tokens.device), self.target_table)
         mask = explicit(cache.visible[:, None])
         for index, layer in enumerate(self.decoder_layers):
             x = layer(x, mask, state.source[index], state.source_mask, Past(cache, index))
         return self.logits(self.decoder_norm(x)).flatten(0, 1), replace(state, cache=cache)
 
     @property
-    def _target_table(self) -> nn.Embedding:
+    def target_table(self) -> nn.Embedding:
+        """The embeddings of what is written."""
         return self.embedding if self.config.tied_embeddings else self.target_embedding
 
     def _check_length(self, tokens: Tensor) -> None:

@@ -45,7 +45,7 @@ class BeamCache:
             ]
             layers = len(self.keys)
             return BeamCache(grow[:layers], grow[layers:], visible, self.steps + 1)
-        return replace(self, visible=visible, steps=self.steps + 1)
+        return BeamCache(self.keys, self.values, visible, self.steps + 1)
 
     def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Fills the open slots with [B, G, beams, K] and gives all keys and values so far [B, G, used, K]."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from allyouneed.errors import InputError
 from allyouneed.models.transformer import Transformer
@@ -139,11 +139,3 @@ class Trainer:
             if parameter.grad is not None and not bool(torch.isfinite(parameter.grad).all()):
                 return f"the gradient of {name} (shape {list(parameter.shape)})"
         return "the gradient's norm"
-
-
-def average(states: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of several models' weights, taken in float64."""
-    return {
-        name: torch.stack([state[name].double() for state in states]).mean(0).to(first.dtype)
-        for name, first in states[0].items()
-    }

@@ -138,7 +138,8 @@ def parse_recipe(raw: dict[str, Any], name: str) -> Recipe:
     else:
         if not problems:
             return recipe
-    raise UsageError(f"{name}: " + "; ".join(problems) + ".")
+    text = "; ".join(problems)
+    raise UsageError(f"{name}: {text}" + ("" if text.endswith("?") else "."))
 
 
 def _apply(raw: dict[str, Any], override: str) -> None:

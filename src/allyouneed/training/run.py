@@ -9,13 +9,14 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from allyouneed.checkpoints.atomic import staged_folder
+from allyouneed.checkpoints.averaging import mean_weights
 from allyouneed.checkpoints.native import save_model
 from allyouneed.errors import InputError, UsageError
 from allyouneed.models.presets import configure, count_parameters
 from allyouneed.models.transformer import Transformer
 from allyouneed.tasks.translation import Sources, Translation
 from allyouneed.training.card import card
-from allyouneed.training.loop import Trainer, UpdateResult, average
+from allyouneed.training.loop import Trainer, UpdateResult
 from allyouneed.training.memory import check_memory, keep_freed_memory, release_freed_memory
 from allyouneed.training.parallel import Ranks
 from allyouneed.training.progress import Display, Metrics, Quiet, Terminal
@@ -193,7 +194,7 @@ class Run:
             progress, model = self.progress, self.trainer.model
             last = progress.validated[-self.settings.average :]
             trained = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-            model.load_state_dict(average([load_snapshot(self.snapshots, update) for update in last]))
+            model.load_state_dict(mean_weights(load_snapshot(self.snapshots, update) for update in last))
             measures = self.trainer.validate()
             name = f"average of updates {', '.join(map(str, last))}"
             if measures["loss"] > progress.best_loss:

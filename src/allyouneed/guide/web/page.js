@@ -7,6 +7,7 @@ import { translator } from "./lib/text.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const NEAR = "600px";
+const HEADROOM = 60; // pixels under the bar at the top
 const figures = new Map(); // place, as in "s5.scaling" -> { model, node }
 let lang = document.documentElement.lang;
 let chosen = data.own[0] ?? "";
@@ -51,11 +52,16 @@ const near = new IntersectionObserver(
 
 // Language: the prose is exchanged, the figures move over as they are.
 
+/** The piece of prose at the top of the window, or the one `at` a place: both languages have the same pieces. */
+function position(at) {
+  const tops = [...document.querySelectorAll(".opening, section > *")].map(node => node.getBoundingClientRect().top);
+  const found = at ?? Math.max(tops.findIndex(top => top >= HEADROOM), 0);
+  return { at: found, top: tops[found] };
+}
+
 function speak(next) {
   if (next === lang) return;
-  const anchor = [...document.querySelectorAll("#prose figure, #prose section")].find(node => node.getBoundingClientRect().bottom > 80);
-  const key = anchor && (anchor.matches("figure") ? `${anchor.closest("section").id} [data-widget="${anchor.dataset.widget}"]` : anchor.id);
-  const before = anchor?.getBoundingClientRect().top;
+  const kept = position();
   lang = next;
   const fresh = document.querySelector(`template[data-lang="${lang}"]`).content.cloneNode(true);
   for (const { node } of figures.values()) fresh.querySelector(`#${node.closest("section").id} [data-widget="${node.dataset.widget}"]`).replaceWith(node);
@@ -66,7 +72,7 @@ function speak(next) {
     model.set("strings", data.strings[lang]);
   }
   label();
-  if (anchor) scrollBy({ top: document.querySelector(`#${key}`).getBoundingClientRect().top - before, behavior: "instant" });
+  scrollBy({ top: position(kept.at).top - kept.top, behavior: "instant" });
   const address = new URL(location.href);
   address.searchParams.set("lang", lang);
   history.replaceState(null, "", address);

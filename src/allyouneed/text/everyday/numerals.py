@@ -1,34 +1,39 @@
-"""Number words up to ninety-nine, hours and months in the four languages."""
+"""Number words up to ninety-nine and months in the four languages."""
 
 from functools import cache
 
-EN = (
+
+def series(words: str) -> tuple[str, ...]:
+    """The words of a series that starts at 0."""
+    return tuple(words.split())
+
+
+EN = series(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
-).split()
-EN_TENS = "- - twenty thirty forty fifty sixty seventy eighty ninety".split()
-FR = (
+)
+EN_TENS = series("- - twenty thirty forty fifty sixty seventy eighty ninety")
+FR = series(
     "zéro un deux trois quatre cinq six sept *huit neuf dix *onze douze treize quatorze quinze seize dix-sept dix-huit "
     "dix-neuf"
-).split()
-FR_TENS = "- - vingt trente quarante cinquante soixante soixante quatre-vingt quatre-vingt".split()
-ES = (
+)
+FR_TENS = series("- - vingt trente quarante cinquante soixante soixante quatre-vingt quatre-vingt")
+ES = series(
     "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete "
     "dieciocho diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete "
     "veintiocho veintinueve"
-).split()
-ES_TENS = "- - - treinta cuarenta cincuenta sesenta setenta ochenta noventa".split()
-KO = "- 한 두 세 네 다섯 여섯 일곱 여덟 아홉".split()
-KO_TENS = "- 열 스물 서른 마흔 쉰 예순 일흔 여든 아흔".split()
-
-CLOCK_EN = EN[:13]
-MONTHS_EN = "January February March April May June July August September October November December".split()
-MONTHS_FR = "janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split()
-MONTHS_ES = "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre".split()
+)
+ES_TENS = series("- - - treinta cuarenta cincuenta sesenta setenta ochenta noventa")
+KO = series("- 한 두 세 네 다섯 여섯 일곱 여덟 아홉")
+KO_TENS = series("- 열 스물 서른 마흔 쉰 예순 일흔 여든 아흔")
+MONTHS_EN = series("- January February March April May June July August September October November December")
+MONTHS_FR = series("- janvier février mars avril mai juin juillet août septembre octobre novembre décembre")
+MONTHS_ES = series("- enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre")
 
 
 @cache
 def number_en(n: int) -> str:
+    """Forty-two."""
     if n < 20:
         return EN[n]
     tens, one = divmod(n, 10)
@@ -37,6 +42,7 @@ def number_en(n: int) -> str:
 
 @cache
 def number_fr(n: int, feminine: bool = False) -> str:
+    """Quarante-deux; *huit and *onze allow no elision before them."""
     if n < 20:
         return "une" if n == 1 and feminine else FR[n]
     tens, one = divmod(n, 10)
@@ -52,8 +58,8 @@ def number_fr(n: int, feminine: bool = False) -> str:
 def number_es(n: int, feminine: bool = False) -> str:
     """The form before a noun: un, veintiún, treinta y una."""
     if n < 30:
-        short = {1: "un", 21: "veintiún"}.get(n, ES[n])
-        return {1: "una", 21: "veintiuna"}.get(n, short) if feminine else short
+        masculine = {1: "un", 21: "veintiún"}.get(n, ES[n])
+        return {1: "una", 21: "veintiuna"}.get(n, masculine) if feminine else masculine
     tens, one = divmod(n, 10)
     return f"{ES_TENS[tens]} y {number_es(one, feminine)}" if one else ES_TENS[tens]
 

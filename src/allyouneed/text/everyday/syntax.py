@@ -1,34 +1,51 @@
-"""The abstract sentence: a tree of meanings and features with no word order, which every language realises its own way."""
+"""The abstract sentence: a tree of meanings and features without order, which every language realises its own way."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .lexicon import Adjective, Entry, Noun, Place, Verb
+from allyouneed.text.everyday.lexicon import Adjective, Entry, Noun, Place, Verb
 
 
 class Tense(StrEnum):
-    NOW = "now"  # is eating, mange, está comiendo, 먹고 있어요
-    HABIT = "habit"  # eats, mange, come, 먹어요
-    PAST = "past"  # ate, a mangé, comió, 먹었어요
-    WAS = "was"  # was eating, mangeait, estaba comiendo, 먹고 있었어요
-    SOON = "soon"  # is going to eat, va manger, va a comer, 먹을 거예요
-    WILL = "will"  # will eat, mangera, comerá, 먹을 거예요
+    """What a time means in each language: NOW is eating, HABIT eats, PAST ate, WAS was eating, SOON is going to eat.
+
+    French has mange, mange, a mangé, mangeait, va manger, mangera; Korean one form for SOON and WILL.
+    """
+
+    NOW = "now"
+    HABIT = "habit"
+    PAST = "past"
+    WAS = "was"
+    SOON = "soon"
+    WILL = "will"
+
+
+NOW, HABIT, PAST, WAS, SOON, WILL = Tense
 
 
 @dataclass(frozen=True, slots=True)
 class Pronoun:
-    """`female` and `formal` show only where a language marks them. Person 3, `thing`: it, they (things and animals)."""
+    """I, you, he ...; `female` and `formal` show only where a language marks them.
+
+    `antecedent` is the noun that a third person takes up: languages with gender agree with it, and "it" comes from it.
+    """
 
     person: int
     plural: bool = False
     female: bool = False
     formal: bool = False
-    antecedent: Noun | None = None  # "it": the languages with gender agree with this noun
+    antecedent: Noun | None = None
+
+    @property
+    def thing(self) -> bool:
+        """Takes up something that is no person."""
+        return self.antecedent is not None and not self.antecedent.person
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A noun phrase. `determiner`: the, a, generic, this, own (with `owner`), name, none."""
+    """A noun with what belongs to it. `determiner`: the, a, generic, this, own (with `owner`), name or none."""
 
     noun: Noun
     determiner: str
@@ -36,7 +53,7 @@ class Phrase:
     count: int = 0
     owner: Pronoun | None = None
     adjectives: tuple[Adjective, ...] = ()
-    topic: "Phrase | None" = None  # agreement *on the area*, question *about the film*
+    topic: "Phrase | None" = None  # the agreement *on the area*
     relative: "Relative | None" = None
 
 
@@ -53,7 +70,7 @@ Nominal = Pronoun | Phrase | Pair
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place with its relation: to, at or from; `home` and the like are places too."""
+    """A place of the lexicon and its relation: to, at or from."""
 
     place: Place
     relation: str
@@ -61,7 +78,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Prepositional:
-    """`preposition` is the English word: on, in, under, behind, near, with, for, by, before, after, in front of."""
+    """`preposition` is the English word: on, in, under, behind, near, next to or with."""
 
     preposition: str
     nominal: Nominal
@@ -69,12 +86,14 @@ class Prepositional:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
+    """At a full hour."""
+
     hour: int
 
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """In March 1994; no year: in March."""
+    """In March 1994; without a year: in March."""
 
     month: int
     year: int = 0
@@ -85,6 +104,8 @@ Adverbial = Entry | Where | Prepositional | Clock | Month
 
 @dataclass(frozen=True, slots=True)
 class Action:
+    """A verb of the lexicon with its object and the person it is done to."""
+
     verb: Verb
     object: Nominal | None = None
     recipient: Nominal | None = None
@@ -92,7 +113,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """go, come (back), arrive, leave: `key` names the row of the languages' own tables."""
+    """`key` names the row of each language's own table: go, come, return, go back, arrive or stay."""
 
     key: str
     where: Where
@@ -109,37 +130,43 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A noun after "be": my brother is a doctor, it is a good book."""
+    """A noun after "be": my brother is a doctor."""
 
     phrase: Phrase
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
+    """The cat is under the bed."""
+
     where: Where | Prepositional
 
 
 @dataclass(frozen=True, slots=True)
 class Age:
+    """She is twelve years old."""
+
     years: int
 
 
 @dataclass(frozen=True, slots=True)
 class Passive:
+    """The treaty was signed, by somebody or not."""
+
     verb: Verb
     agent: Phrase | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Existence:
-    """There is ... ; the clause's subject is what there is."""
+    """There is ...; the clause's subject is what there is."""
 
     where: Where | Prepositional
 
 
 @dataclass(frozen=True, slots=True)
 class Weather:
-    """It is raining; `key` names the row of the languages' own tables."""
+    """`key` names the row of each language's own table: rain, snow, cold, hot, sunny or windy."""
 
     key: str
 
@@ -149,18 +176,20 @@ Predicate = Action | Motion | Quality | Kind | Located | Age | Passive | Existen
 
 @dataclass(frozen=True, slots=True)
 class Clause:
+    """A subject and what is said of it. `modal`: "", want, can, must. `frequency` "never" makes the clause negative."""
+
     subject: Nominal | None
     predicate: Predicate
     tense: Tense
     negative: bool = False
-    modal: str = ""  # want, can, must
-    frequency: Entry | None = None  # often, always, sometimes; "never" makes the clause negative
+    modal: str = ""
+    frequency: Entry | None = None
     adverbials: tuple[Adverbial, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Relative:
-    """A relative clause; the head noun is its subject (`clause.subject` is None) or its object."""
+    """A relative clause: its head noun is its object, or else its subject (`clause.subject` is None then)."""
 
     clause: Clause
     head_is_object: bool
@@ -168,10 +197,12 @@ class Relative:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """`mood`: statement, question (with `wh`: "", who, what, where, when, why, how many), command.
+    """One clause with further ones linked to it.
 
-    `links` are further clauses, each with its conjunction: and, but, because, when, while, if, that, so. A link "that"
-    makes the first clause (I know, he says) the frame of the second. `fronted`: the link comes first.
+    `mood`: statement, question, command or request. `wh`: "", who, what, where, when, why, how many.
+    `links` pair a conjunction (and, but, because, when, while, if, so, that) with a clause; a link "that" makes the
+    first clause (I know, he says) the frame of the second. `fronted`: the link stands first. `opening`: a time that
+    stands before all.
     """
 
     clause: Clause
@@ -179,14 +210,50 @@ class Sentence:
     wh: str = ""
     links: tuple[tuple[str, Clause], ...] = ()
     fronted: bool = False
-    opening: Entry | None = None  # a time at the very front: "Yesterday, ..."
+    opening: Entry | None = None
 
 
 def person(nominal: Nominal | None) -> int:
+    """The grammatical person: 1, 2 or 3."""
     return nominal.person if isinstance(nominal, Pronoun) else 3
 
 
 def is_plural(nominal: Nominal | None) -> bool:
+    """More than one by meaning."""
     if nominal is None:
         return False
     return isinstance(nominal, Pair) or nominal.plural
+
+
+def is_feminine(nominal: Nominal | None, gender: Callable[[Noun], bool]) -> bool:
+    """Feminine by the `gender` that a language gives to nouns; two are feminine if both are."""
+    match nominal:
+        case Pronoun():
+            return gender(nominal.antecedent) if nominal.antecedent else nominal.female
+        case Pair(first, second):
+            return gender(first.noun) and gender(second.noun)
+        case Phrase():
+            return gender(nominal.noun)
+        case None:
+            return False
+
+
+def assemble(it: Sentence, words: str, tell: Callable[[Clause, bool], str], conjunctions: dict[str, str]) -> str:
+    """The linked clauses around the words of the first, for the languages that put conjunctions before clauses.
+
+    `tell(clause, silent)` gives a clause; `silent` says that its subject is the first clause's again.
+    """
+    links = list(it.links)
+    if it.fronted:
+        conjunction, clause = links.pop(0)
+        words = f"{conjunctions[conjunction]} {tell(clause, False)}, {words}"
+    for conjunction, clause in links:
+        comma = "," if conjunction in ("but", "so") else ""
+        silent = conjunction in ("because", "when") and taken_up(clause.subject, it.clause.subject)
+        words = f"{words}{comma} {conjunctions[conjunction]} {tell(clause, silent)}"
+    return words
+
+
+def taken_up(subject: Nominal | None, main: Nominal | None) -> bool:
+    """The subject is a pronoun for something that the main clause has named, or the same pronoun again."""
+    return isinstance(subject, Pronoun) and (subject.antecedent is not None or subject == main)

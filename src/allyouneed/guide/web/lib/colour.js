@@ -32,6 +32,12 @@ function mixed(from, to) {
   return Array.from({ length: STEPS }, (_, step) => Array.from(data.slice(4 * step, 4 * step + 3)));
 }
 
+/** The ink that reads better on a colour; the better of the two always has a contrast above 4.5. */
+export function ink(colour) {
+  const [r, g, b] = colour.map(part => part / 255).map(part => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "black" : "white";
+}
+
 /** Where a share between 0 and 1 stands in a table. */
 export function step(share) {
   return Math.round(Math.min(Math.max(share, 0), 1) * (STEPS - 1));

@@ -23,9 +23,9 @@ export function clamp(given, fields) {
       continue;
     }
     const value = within(text, fields[name]);
-    if (value === undefined || differs(value, text)) {
-      notes.push({ key: "note.clamped", params: { field: name, given: text, used: String(value ?? fields[name].default) } });
-    }
+    const params = { field: name, used: String(value ?? fields[name].default) };
+    if (value === undefined) notes.push({ key: "note.unusable", params });
+    else if (differs(value, text)) notes.push({ key: "note.clamped", params: { ...params, given: text } });
     if (value !== undefined) inputs[name] = value;
   }
   return { inputs, notes };

@@ -1,6 +1,6 @@
 /** A matrix as colours: cells on a canvas, labels and numbers in the document, a cursor for pointer and keys. */
 
-import { ramp, step } from "./colour.js";
+import { ink, ramp, step } from "./colour.js";
 import { el, freshId } from "./dom.js";
 
 const MOST_NUMBERS = 16; // more columns leave no room for numbers
@@ -63,8 +63,7 @@ class HeatMap {
     this.top.replaceChildren(...labels(columns, column));
     this.left.replaceChildren(...(height < LOWEST_LABEL ? [] : labels(rows, row)));
     this.right.replaceChildren(...side.map(({ key, value, digits }) => this.#kit.out(key, value, digits)));
-    this.#paint();
-    this.#write();
+    this.#write(this.#paint());
     this.#fit();
     if (this.#cursor) this.#moveTo(...this.#cursor, false);
   }
@@ -74,32 +73,30 @@ class HeatMap {
     if (this.#data) this.node.classList.toggle("cramped", this.cells.clientWidth / this.#data.columns.length < NARROWEST_NUMBER);
   }
 
+  /** Paints the cells. -> the colour of each. */
   #paint() {
     const { cells, span, signed } = this.#data;
     const [high, low] = [ramp(this.cells, "--paper", "--attention"), signed ? ramp(this.cells, "--paper", "--blue") : null];
     const hidden = ramp(this.cells, "--paper", "--masked")[255];
+    const colours = cells.flat().map(value => {
+      const share = value / span;
+      return value === null ? hidden : (share < 0 && low ? low : high)[step(Math.abs(share))];
+    });
     this.canvas.width = cells[0].length;
     this.canvas.height = cells.length;
     const pen = this.canvas.getContext("2d");
     const image = pen.createImageData(this.canvas.width, this.canvas.height);
-    cells.flat().forEach((value, at) => {
-      const share = value / span;
-      const colour = value === null ? hidden : (share < 0 && low ? low : high)[step(Math.abs(share))];
-      image.data.set([...colour, 255], 4 * at);
-    });
+    colours.forEach((colour, at) => image.data.set([...colour, 255], 4 * at));
     pen.putImageData(image, 0, 0);
+    return colours;
   }
 
-  #write() {
-    const { cells, span, digits } = this.#data;
+  #write(colours) {
+    const { cells, digits } = this.#data;
     const shown = digits !== undefined && cells[0].length <= MOST_NUMBERS && cells.length <= TALLEST / LOWEST_NUMBER;
-    this.numbers.replaceChildren(...(shown ? cells.flatMap((row, r) => row.map((value, c) => this.#number(value, span, r, c))) : []));
-  }
-
-  #number(value, span, r, c) {
-    const share = Math.abs(value / span);
-    const strength = value === null ? "masked" : share > 0.92 ? "strong" : share > 0.6 ? "middle" : "weak";
-    return el("span", { data: { strength } }, this.#kit.out(`${this.#options.key}.${r}.${c}`, value, this.#data.digits));
+    const number = (value, r, c) =>
+      el("span", { data: { ink: value === null ? "quiet" : ink(colours[r * cells[0].length + c]) } }, this.#kit.out(`${this.#options.key}.${r}.${c}`, value, digits));
+    this.numbers.replaceChildren(...(shown ? cells.flatMap((row, r) => row.map((value, c) => number(value, r, c))) : []));
   }
 
   #listen() {

@@ -6,7 +6,7 @@ export function translator(strings) {
 
 /** A text whose places are filled with elements: -> the pieces, in order. */
 export function pieces(t, key, nodes) {
-  return t(key).split(/\{(\w+)\}/).map((part, at) => (at % 2 ? nodes[part] : part));
+  return t(key).split(/\{(\w+)\}/).map((part, at) => (at % 2 ? nodes[part].cloneNode(true) : part));
 }
 
 /** The label of an input: the figure's own word for it, the common one, or its name. */

@@ -15,7 +15,7 @@ DRAWN = {"ㅏ": "ㅏ", "ㅓ": "ㅓ", "ㅐ": "ㅐ", "ㅔ": "ㅔ", "ㅕ": "ㅕ", "
 
 
 class Stem(NamedTuple):
-    """`kind`: verb, adjective, be (있다, 없다), copula (a noun with 이다), not (아니다), thing (-(으)ㄹ 거 with 이다)."""
+    """`kind`: verb, adjective, be (있다, 없다), copula (a noun with 이다), not (아니다), thing (-(으)ㄹ 거), past."""
 
     text: str
     kind: str = "verb"
@@ -23,11 +23,13 @@ class Stem(NamedTuple):
 
 
 def parts(syllable: str) -> tuple[str, str, str]:
+    """Initial, vowel and final consonant of a syllable."""
     code = ord(syllable) - BASE
     return INITIALS[code // 588], VOWELS[code % 588 // 28], FINALS[code % 28]
 
 
 def syllable(initial: str, vowel: str, final: str = "") -> str:
+    """The character of three parts."""
     return chr(BASE + 588 * INITIALS.index(initial) + 28 * VOWELS.index(vowel) + FINALS.index(final))
 
 
@@ -37,6 +39,7 @@ def final(word: str) -> str:
 
 
 def with_final(word: str, consonant: str) -> str:
+    """The word with another final consonant in its last syllable, or with none."""
     initial, vowel, _ = parts(word[-1])
     return word[:-1] + syllable(initial, vowel, consonant)
 
@@ -53,9 +56,9 @@ def particle(word: str, pair: str) -> str:
 @cache
 def infinitive(stem: Stem) -> str:
     """The form in 아/어 on which -요, -야 and the past are built."""
-    text, copula = stem.text, stem.kind in ("copula", "not", "thing")
-    if copula:
-        return f"{text}이어" if stem.kind == "copula" and final(text) else f"{text}여"
+    text = stem.text
+    if stem.kind == "copula":
+        return f"{text}이어" if final(text) else f"{text}여"
     initial, vowel, end = parts(text[-1])
     if text.endswith("하"):
         return f"{text[:-1]}해"
@@ -68,7 +71,7 @@ def infinitive(stem: Stem) -> str:
         return text[:-1] + syllable(initial, "ㅏ" if bright else "ㅓ")
     if stem.irregular:
         if end == "ㅂ":
-            return text[:-1] + syllable(initial, vowel) + ("와" if text in ("돕",) else "워")
+            return text[:-1] + syllable(initial, vowel) + ("와" if text == "돕" else "워")
         if end == "ㄷ":
             text = with_final(text, "ㄹ")
         elif end == "ㅅ":
@@ -100,12 +103,8 @@ def soft(stem: Stem) -> tuple[str, bool]:
 @cache
 def future_modifier(stem: Stem) -> str:
     """-(으)ㄹ: 갈, 먹을, 살, 추울."""
-    if stem.kind in ("copula", "thing", "not"):
-        return (
-            f"{stem.text}{'일' if stem.kind == 'copula' else 'ㄹ'}"
-            if stem.kind == "copula"
-            else with_final(stem.text, "ㄹ")
-        )
+    if stem.kind == "copula":
+        return f"{stem.text}일"
     text, needs = soft(stem)
     return f"{text}을" if needs else text if final(text) else with_final(text, "ㄹ")
 
@@ -129,17 +128,14 @@ def present_modifier(stem: Stem) -> str:
 @cache
 def past(stem: Stem) -> Stem:
     """The past stem: 먹었, 갔, 학생이었."""
-    text = infinitive(stem)
     if stem.kind == "not":
-        text = f"{stem.text}었"
-        return Stem(text, "past")
-    if final(text) == "":
-        return Stem(with_final(text, "ㅆ"), "past")
-    return Stem(f"{text}었", "past")
+        return Stem(f"{stem.text}었", "past")
+    return Stem(with_final(infinitive(stem), "ㅆ"), "past")
 
 
 @cache
 def polite(stem: Stem) -> str:
+    """The end of a sentence: 먹어요, 갔어요, 학생이에요."""
     match stem.kind:
         case "past":
             return f"{stem.text}어요"
@@ -186,7 +182,7 @@ def quoted(stem: Stem) -> str:
 
 def asked(stem: Stem) -> str:
     """-(으)세요, the polite command."""
-    honorific = {"먹": "드세요", "마시": "드세요", "자": "주무세요"}
+    honorific = {"먹": "드세요", "자": "주무세요"}
     if stem.text in honorific:
         return honorific[stem.text]
     text, needs = soft(stem)

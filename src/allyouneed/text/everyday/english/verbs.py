@@ -15,13 +15,14 @@ IRREGULAR = {  # base: (past, participle)
     "sleep": ("slept", "slept"), "swim": ("swam", "swum"), "run": ("ran", "run"), "fly": ("flew", "flown"),
     "fall": ("fell", "fallen"), "get": ("got", "got"), "wake": ("woke", "woken"), "go": ("went", "gone"),
     "think": ("thought", "thought"), "choose": ("chose", "chosen"), "sit": ("sat", "sat"), "come": ("came", "come"),
-    "say": ("said", "said"), "show": ("showed", "shown"), "hope": ("hoped", "hoped"),
+    "say": ("said", "said"), "show": ("showed", "shown"),
 }  # fmt: skip
-DOUBLED = {"cut", "put", "get", "swim", "run", "sit", "forget", "plan", "travel", "stop"}
+DOUBLED = frozenset({"cut", "put", "get", "swim", "run", "sit", "forget", "travel"})  # the last consonant
 
 
 @cache
 def third(base: str) -> str:
+    """Eats, goes, carries."""
     if base == "have":
         return "has"
     if base.endswith(("s", "x", "z", "ch", "sh", "o")):
@@ -33,6 +34,7 @@ def third(base: str) -> str:
 
 @cache
 def ing(base: str) -> str:
+    """Eating, writing, running."""
     if base in DOUBLED:
         return f"{base}{base[-1]}ing"
     if base.endswith("e") and not base.endswith(("ee", "be")):
@@ -41,6 +43,7 @@ def ing(base: str) -> str:
 
 
 def regular_past(base: str) -> str:
+    """Opened, closed, carried, travelled."""
     if base in DOUBLED:
         return f"{base}{base[-1]}ed"
     if base.endswith("e"):
@@ -52,9 +55,11 @@ def regular_past(base: str) -> str:
 
 @cache
 def past(base: str) -> str:
+    """Ate, opened."""
     return IRREGULAR[base][0] if base in IRREGULAR else regular_past(base)
 
 
 @cache
 def participle(base: str) -> str:
+    """Eaten, opened."""
     return IRREGULAR[base][1] if base in IRREGULAR else regular_past(base)

@@ -1,4 +1,4 @@
-"""Spanish verb forms. A person is an index: 0 yo, 1 tú, 2 él and usted, 3 nosotros, 5 ellos and ustedes (4 is unused)."""
+"""Spanish verb forms. A person is an index: 0 yo, 1 tú, 2 él, usted, 3 nosotros, 5 ellos, ustedes (4 is unused)."""
 
 from functools import cache
 
@@ -38,23 +38,30 @@ OTHER_PRETERITE = {
     "reír": "reí reíste rio reímos - rieron",
     "sonreír": "sonreí sonreíste sonrió sonreímos - sonrieron",
 }
-FUTURE = {"tener": "tendr", "poder": "podr", "poner": "pondr", "querer": "querr", "venir": "vendr", "hacer": "har",
-          "decir": "dir", "saber": "sabr", "haber": "habr", "oír": "oir", "reír": "reir", "sonreír": "sonreir"}  # fmt: skip
+FUTURE = {
+    "tener": "tendr", "poder": "podr", "poner": "pondr", "querer": "querr", "venir": "vendr", "hacer": "har",
+    "decir": "dir", "saber": "sabr", "haber": "habr", "oír": "oir", "reír": "reir", "sonreír": "sonreir",
+}  # fmt: skip
 PARTICIPLE = {"abrir": "abierto", "escribir": "escrito", "ver": "visto", "hacer": "hecho", "poner": "puesto",
               "romper": "roto", "decir": "dicho", "volver": "vuelto", "imprimir": "impreso"}  # fmt: skip
 IMPERATIVE = {"hacer": "haz", "poner": "pon", "venir": "ven", "ir": "ve", "decir": "di", "tener": "ten"}
+GERUND = {"ir": "yendo", "reír": "riendo", "sonreír": "sonriendo", "decir": "diciendo", "venir": "viniendo",
+          "poder": "pudiendo"}  # fmt: skip
 SUBJUNCTIVE = {"ir": "vay", "ser": "se", "estar": "est", "dar": "d", "saber": "sep"}
 
 
 def reflexive(lemma: str) -> bool:
+    """Levantarse."""
     return lemma.endswith("se")
 
 
 def bare(lemma: str) -> str:
+    """Without -se."""
     return lemma.removesuffix("se")
 
 
 def family(verb: str) -> str:
+    """The vowel of the ending: a, e or i."""
     return {"í": "i"}.get(verb[-2], verb[-2])
 
 
@@ -70,6 +77,7 @@ def stressed(verb: str) -> str:
 
 @cache
 def present(verb: str) -> tuple[str, ...]:
+    """The present."""
     if verb in IRREGULAR_PRESENT:
         return tuple(IRREGULAR_PRESENT[verb].split())
     stem, strong, vowel = verb[:-2], stressed(verb), "a" if family(verb) == "a" else "e"
@@ -99,18 +107,12 @@ def softened(stem: str) -> str:
 
 @cache
 def preterite(verb: str) -> tuple[str, ...]:
+    """The preterite: comí, hizo, pidieron."""
     if verb in OTHER_PRETERITE:
         return tuple(OTHER_PRETERITE[verb].split())
     if verb in STRONG:
-        s = STRONG[verb]
-        return (
-            f"{s}e",
-            f"{s}iste",
-            "hizo" if s == "hic" else f"{s}o",
-            f"{s}imos",
-            "-",
-            f"{s}{'eron' if s[-1] == 'j' else 'ieron'}",
-        )
+        s, they = STRONG[verb], "eron" if STRONG[verb].endswith("j") else "ieron"
+        return f"{s}e", f"{s}iste", "hizo" if s == "hic" else f"{s}o", f"{s}imos", "-", f"{s}{they}"
     stem = verb[:-2]
     if family(verb) == "a":
         return f"{softened(stem)}é", f"{stem}aste", f"{stem}ó", f"{stem}amos", "-", f"{stem}aron"
@@ -124,6 +126,7 @@ def preterite(verb: str) -> tuple[str, ...]:
 
 @cache
 def imperfect(verb: str) -> tuple[str, ...]:
+    """The imperfect: comía, estaba."""
     if verb in ("ser", "ir"):
         stem = {"ser": "er", "ir": "ib"}[verb]
         we = {"ser": "éramos", "ir": "íbamos"}[verb]
@@ -136,16 +139,16 @@ def imperfect(verb: str) -> tuple[str, ...]:
 
 @cache
 def future(verb: str) -> tuple[str, ...]:
+    """The future: comeré, tendrá."""
     stem = FUTURE.get(verb, verb)
     return f"{stem}é", f"{stem}ás", f"{stem}á", f"{stem}emos", "-", f"{stem}án"
 
 
 @cache
 def gerund(verb: str) -> str:
-    if verb in ("ir", "reír", "sonreír", "decir", "venir", "poder"):
-        return {"ir": "yendo", "reír": "riendo", "sonreír": "sonriendo", "decir": "diciendo", "venir": "viniendo"}.get(
-            verb, "pudiendo"
-        )
+    """Comiendo, leyendo, durmiendo."""
+    if verb in GERUND:
+        return GERUND[verb]
     stem = raised(verb)
     if family(verb) == "a":
         return f"{stem}ando"
@@ -154,6 +157,7 @@ def gerund(verb: str) -> str:
 
 @cache
 def participle(verb: str) -> str:
+    """Comido, escrito."""
     if verb in PARTICIPLE:
         return PARTICIPLE[verb]
     stem = verb[:-2]
@@ -175,10 +179,12 @@ def subjunctive(verb: str) -> tuple[str, ...]:
 
 
 def command(verb: str, formal: bool, negative: bool) -> str:
+    """The imperative of tú or, formal, usted; a negative one is the subjunctive."""
     if formal:
         return subjunctive(verb)[2]
     return subjunctive(verb)[1] if negative else IMPERATIVE.get(verb, present(verb)[2])
 
 
 def agree(word: str, feminine: bool, plural: bool) -> str:
+    """A participle with the ending of its gender and number."""
     return f"{word[:-1]}{'a' if feminine else 'o'}{'s' if plural else ''}"

@@ -59,10 +59,11 @@ FUTURE = {
     "devoir": "devr", "savoir": "saur", "voir": "verr", "recevoir": "recevr", "venir": "viendr", "tenir": "tiendr",
     "courir": "courr", "cueillir": "cueiller", "asseoir": "assiér", "envoyer": "enverr", "pleuvoir": "pleuvr",
 }  # fmt: skip
-WITH_ETRE = {"aller", "venir", "revenir", "retourner", "arriver", "partir", "tomber", "rester", "entrer", "rentrer"}
+WITH_ETRE = frozenset({"aller", "venir", "revenir", "retourner", "arriver", "tomber", "rester"})
 
 
 def reflexive(lemma: str) -> bool:
+    """Se lever, s'asseoir."""
     return lemma.startswith(("se ", "s'"))
 
 
@@ -91,6 +92,7 @@ def regular_er(verb: str) -> tuple[str, str, str]:
 
 @cache
 def present(verb: str) -> tuple[str, ...]:
+    """The six forms of the present."""
     if verb in PREFIXED:
         prefix, model = PREFIXED[verb]
         return tuple(prefix + form for form in present(model))
@@ -106,6 +108,7 @@ def present(verb: str) -> tuple[str, ...]:
 
 @cache
 def participle(verb: str) -> str:
+    """Mangé, pris."""
     if verb in PREFIXED:
         prefix, model = PREFIXED[verb]
         return prefix + participle(model)
@@ -116,6 +119,7 @@ def participle(verb: str) -> str:
 
 @cache
 def imperfect(verb: str) -> tuple[str, ...]:
+    """The six forms of the imperfect, on the stem of the present's nous."""
     if verb == "pleuvoir":
         return "-", "-", "pleuvait", "-", "-", "-"
     stem = "ét" if verb == "être" else present(verb)[3].removesuffix("ons")
@@ -125,6 +129,7 @@ def imperfect(verb: str) -> tuple[str, ...]:
 
 @cache
 def future(verb: str) -> tuple[str, ...]:
+    """The six forms of the future."""
     if verb in PREFIXED:
         prefix, model = PREFIXED[verb]
         return tuple(prefix + form for form in future(model))
@@ -137,6 +142,7 @@ def future(verb: str) -> tuple[str, ...]:
 
 
 def auxiliary(lemma: str) -> str:
+    """The verb that makes the compound past: être or avoir."""
     return "être" if reflexive(lemma) or bare(lemma) in WITH_ETRE else "avoir"
 
 

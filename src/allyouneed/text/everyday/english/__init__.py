@@ -1,0 +1,5 @@
+"""English realisation."""
+
+from allyouneed.text.everyday.english.clauses import realise
+
+__all__ = ["realise"]

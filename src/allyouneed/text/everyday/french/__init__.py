@@ -1,0 +1,5 @@
+"""French realisation."""
+
+from allyouneed.text.everyday.french.clauses import realise
+
+__all__ = ["realise"]

@@ -1,0 +1,5 @@
+"""Spanish realisation."""
+
+from allyouneed.text.everyday.spanish.clauses import realise
+
+__all__ = ["realise"]

@@ -1,0 +1,176 @@
+"""The page by keyboard, on a telephone, in the dark, without motion, on paper, and as a machine checks it."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+LANGUAGES = pytest.mark.parametrize("lang", ["ko", "en"])
+FIGURES = ["lookup", "scaling", "causal-mask", "cross-attention"]
+PANELS = ["table", "picture", "link", "cell", "code"]
+
+# Everything that Tab should come to, in order: of each group of radios the chosen one.
+EXPECTED = """() => [...document.querySelectorAll("a[href], button, select, input, textarea, summary, [tabindex='0']")]
+    .filter(node => node.checkVisibility() && !node.disabled && !(node.type === "radio" && !node.checked))
+    .map(node => (node.dataset.seen = "no", node)).length"""
+FOCUSED = """() => {
+    const node = document.activeElement;
+    if (node === document.body) return null;
+    const ring = node.type === "radio" ? node.nextElementSibling : node;
+    const place = [...document.querySelectorAll("*")].indexOf(node);
+    const missing = !("seen" in node.dataset);
+    node.dataset.seen = "yes";
+    return { place, missing, ring: getComputedStyle(ring).outlineStyle };
+}"""
+
+
+def all_ready(reader: Any) -> Any:
+    for name in FIGURES:
+        reader.figure(name)
+    return reader
+
+
+def serious(page: Any) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{one['id']}: {node['html'][:160]} {node['failureSummary'][:200]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@LANGUAGES
+def test_axe_finds_nothing_serious(visit: Callable[..., Any], lang: str, theme: str) -> None:
+    reader = all_ready(visit(f"/?lang={lang}", theme=theme, bypass_csp=True))  # axe is put into the page as a script
+    for name, panel in zip(FIGURES, PANELS, strict=False):
+        reader.figure(name).locator(f'[data-panel="{panel}"]').click()
+    reader.figure("cross-attention").locator("details.chip summary").click()
+    assert serious(reader.page) == []
+
+
+def test_tab_reaches_everything_in_order_and_leaves(visit: Callable[..., Any]) -> None:
+    reader = all_ready(visit("/?lang=en"))
+    page = reader.page
+    page.evaluate("() => { scrollTo(0, 0); document.activeElement.blur(); }")
+    page.locator("body").evaluate("node => { node.tabIndex = -1; node.focus(); node.removeAttribute('tabindex'); }")
+    expected = page.evaluate(EXPECTED)
+    visited: list[Any] = []
+    for _ in range(expected + 3):
+        page.keyboard.press("Tab")
+        if (focused := page.evaluate(FOCUSED)) is None:
+            break
+        visited.append(focused)
+    assert page.locator('[data-seen="no"]').evaluate_all("all => all.map(node => node.outerHTML.slice(0, 120))") == []
+    assert len(visited) == expected
+    places = [focused["place"] for focused in visited]
+    assert places == sorted(places)
+    assert [focused for focused in visited if focused["ring"] in ("none", "")] == []
+    assert [focused for focused in visited if focused["missing"]] == []
+
+
+@LANGUAGES
+def test_telephone_needs_no_sideways_scroll_and_has_room_for_fingers(visit: Callable[..., Any], lang: str) -> None:
+    reader = all_ready(visit(f"/?lang={lang}", width=360, has_touch=True))
+    page = reader.page
+    for name in FIGURES:
+        for panel in PANELS:
+            reader.figure(name).locator(f'[data-panel="{panel}"]').click()
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360, (name, panel)
+    small = page.evaluate(
+        """() => [...document.querySelectorAll(
+            "button, select, summary, .choice label, input[type=text], input[type=range], .switch, nav a")]
+            .filter(node => node.checkVisibility() && node.getBoundingClientRect().height < 43.5)
+            .map(node => node.outerHTML.slice(0, 100))"""
+    )
+    assert small == []
+
+
+def test_tapped_cell_is_read_out(visit: Callable[..., Any]) -> None:
+    reader = visit("/?lang=en", width=360, has_touch=True)
+    figure = reader.figure("causal-mask")
+    cells = figure.locator(".heat-cells")
+    box = cells.bounding_box()
+    cells.tap(position={"x": 3, "y": box["height"] - 3})
+    assert "→" in figure.locator(".reading").inner_text()
+    assert reader.value("causal-mask", "reading") > 0
+
+
+def test_theme_follows_the_system_and_the_reader(visit: Callable[..., Any]) -> None:
+    reader = visit("/?lang=en", theme="dark")
+    page = reader.page
+    paper = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(paper)
+    figure = reader.figure("causal-mask")
+    pixel = "node => [...node.getContext('2d').getImageData(1, 0, 1, 1).data]"
+    before = figure.locator("canvas").evaluate(pixel)
+    page.locator("#theme").select_option("light")
+    assert page.evaluate(paper) != dark
+    assert figure.locator("canvas").evaluate(pixel) != before
+    page.reload()
+    assert page.evaluate(paper) != dark
+    page.locator("#theme").select_option("")
+    assert page.evaluate(paper) == dark
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_numbers_can_be_read_on_every_colour(visit: Callable[..., Any], theme: str) -> None:
+    reader = visit("/?lang=en", theme=theme)
+    host = reader.figure("causal-mask").locator(".heat-cells")
+    steps = host.evaluate(
+        """async node => {
+            const { ink, ramp } = await import("/web/lib/colour.js");
+            const span = node.querySelector(".heat-numbers").appendChild(document.createElement("span"));
+            const linear = v => (v <= 10.31 ? v / 3294.6 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+            const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+            const result = [];
+            for (const end of ["--attention", "--blue"]) {
+                ramp(node, "--paper", end).forEach(colour => {
+                    span.dataset.ink = ink(colour);
+                    const text = getComputedStyle(span).color.match(/[\\d.]+/g).slice(0, 3).map(Number);
+                    const [a, b] = [light(colour), light(text)].sort((x, y) => y - x);
+                    result.push([light(colour), (a + 0.05) / (b + 0.05)]);
+                });
+            }
+            span.remove();
+            return result;
+        }"""
+    )
+    assert min(contrast for _, contrast in steps) >= 4.5
+    for ramp in (steps[:256], steps[256:]):
+        tenths = [ramp[round(25.5 * tenth)][0] for tenth in range(11)]
+        ratios = [(max(a, b) + 0.05) / (min(a, b) + 0.05) for a, b in pairwise(tenths)]
+        assert min(ratios) > 1.05
+
+
+def test_without_motion_nothing_moves_by_itself(visit: Callable[..., Any]) -> None:
+    reader = all_ready(visit("/?lang=en", reduced_motion="reduce"))
+    page = reader.page
+    assert page.evaluate("document.getAnimations().length") == 0
+    assert not page.locator(".play").is_visible()
+    moving = "all => all.filter(node => parseFloat(getComputedStyle(node).transitionDuration) > 0).length"
+    assert page.locator("figure *").evaluate_all(moving) == 0
+    before = reader.values("cross-attention", "next.")
+    reader.set("cross-attention", {"step": 1})
+    assert reader.values("cross-attention", "next.") != before
+
+
+def test_paper_gets_values_tables_and_light(visit: Callable[..., Any]) -> None:
+    reader = all_ready(visit("/?lang=en", theme="dark"))
+    page = reader.page
+    page.evaluate("() => { dispatchEvent(new Event('beforeprint')); }")
+    page.emulate_media(media="print")
+    page.wait_for_function("() => document.querySelectorAll('figure table').length >= 4")
+    for name in FIGURES:
+        figure = page.locator(f'figure[data-widget="{name}"]')
+        assert figure.locator("table").first.is_visible()
+        assert figure.locator('input[type="range"]:visible, .buttons:visible').count() == 0
+        assert figure.locator(".control-value:visible").count() > 0
+    assert not page.locator(".masthead").is_visible()
+    assert (
+        page.evaluate("matchMedia('print').matches && getComputedStyle(document.documentElement).colorScheme")
+        == "light"
+    )
