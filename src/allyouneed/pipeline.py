@@ -13,6 +13,7 @@ from allyouneed.decoding.scorers import forced_score
 from allyouneed.decoding.search import Hypothesis
 from allyouneed.errors import InputError, UsageError, nearest
 from allyouneed.lens.attention import Attention, recording
+from allyouneed.models.stepper import Precision
 from allyouneed.models.transformer import Transformer, TransformerConfig
 from allyouneed.tasks.hypotheses import batches, encode, hypotheses
 from allyouneed.text.tokenizer import BOS, EOS, Tokenizer
@@ -75,14 +76,25 @@ class TooLongError(InputError):
 
 
 class Translator:
-    """A translation model with its tokenizer. `name` is what it was loaded by, `card` the text of its model card."""
+    """A translation model with its tokenizer. `name` is what it was loaded by, `card` the text of its model card.
+
+    `precision` "int8" translates with the decoder's weights in bytes: faster with many sentences, and less exact.
+    """
 
     def __init__(
-        self, model: Transformer, tokenizer: Tokenizer, *, name: str, card: str = "", recipe: str | None = None
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        *,
+        name: str,
+        card: str = "",
+        recipe: str | None = None,
+        precision: Precision = "float32",
     ) -> None:
         self.model = model.eval()
         self.tokenizer = tokenizer
         self.name, self.card, self.recipe = name, card, recipe
+        self.precision: Precision = precision
 
     @property
     def config(self) -> TransformerConfig:
@@ -120,6 +132,7 @@ class Translator:
             beam=beam,
             nbest=nbest,
             length_penalty=length_penalty,
+            precision=self.precision,
             on_progress=on_progress,
         )
         results = [Translation("", 0.0, []) for _ in texts]
@@ -219,7 +232,7 @@ def shipped() -> list[str]:
     return sorted(f"zoo:{path.parent.name}" for path in ZOO.glob("*/config.json"))
 
 
-def load(name: str | Path) -> Translator:
+def load(name: str | Path, *, precision: Precision = "float32") -> Translator:
     """A shipped model ("zoo:en-fr") or a model folder, ready to use.
 
     Raises UsageError for an unknown name, with the nearest one, and InputError for a folder that holds no usable model.
@@ -239,4 +252,5 @@ def load(name: str | Path) -> Translator:
                 f'"{text}" is neither a folder nor a shipped model ({", ".join(shipped()) or "none"}).{hint}'
             )
     saved = load_model(folder)
-    return Translator(saved.model, saved.tokenizer, name=text, card=read_text(folder / CARD) or "", recipe=saved.recipe)
+    card = read_text(folder / CARD) or ""
+    return Translator(saved.model, saved.tokenizer, name=text, card=card, recipe=saved.recipe, precision=precision)

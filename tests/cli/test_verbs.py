@@ -40,6 +40,13 @@ def test_the_model_that_ships_keeps_blank_lines_in_their_place(command: Command)
     assert "fenêtre" in last
 
 
+def test_translate_in_int8_writes_with_weights_in_bytes(command: Command, saved_folder: Path) -> None:
+    best = load(saved_folder, precision="int8").translate([SENTENCE])[0]
+    assert best.score != load(saved_folder).translate([SENTENCE])[0].score
+    out = command("translate", "--model", saved_folder, "--precision", "int8", "--json", SENTENCE).out
+    assert json.loads(out)["score"] == best.score
+
+
 def test_translate_nbest_gives_as_many_lines_for_every_line(command: Command, saved_folder: Path) -> None:
     status, out, _ = command("translate", "--model", saved_folder, "--nbest", "3", stdin=f"{SENTENCE}\n\n".encode())
     assert status == 0

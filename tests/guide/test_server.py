@@ -1,6 +1,12 @@
 import inspect
+import re
+import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
+from subprocess import PIPE
+from urllib.request import urlopen
 
 import pytest
 from fastapi.testclient import TestClient
@@ -128,6 +134,20 @@ def test_models_are_loaded_once(pipe: Translator) -> None:
     models.cards()
     WIDGETS["cross-attention"].answer({}, models)
     assert loaded == ["zoo:fr-en"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no Ctrl-C to a single process")
+def test_guide_runs_until_interrupted(saved_folder: Path) -> None:
+    script = f"from allyouneed.guide import serve; serve([{str(saved_folder)!r}], 'en', port=0, open_browser=False)"
+    guide = subprocess.Popen([sys.executable, "-c", script], stdout=PIPE, stderr=PIPE, text=True)
+    assert guide.stdout is not None
+    found = re.fullmatch(r"The guide is at (http://127\.0\.0\.1:\d+/) \(Ctrl-C ends it\)\n", guide.stdout.readline())
+    assert found
+    with urlopen(found[1], timeout=60) as answer:
+        assert b'<html lang="en">' in answer.read()
+    guide.send_signal(signal.SIGINT)
+    out, err = guide.communicate(timeout=60)
+    assert (guide.returncode, out, err) == (0, "", "")
 
 
 def test_taken_port_is_refused_in_words() -> None:

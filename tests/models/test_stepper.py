@@ -56,6 +56,7 @@ def test_bytes_are_close_and_each_row_is_on_its_own(biased: bool) -> None:
     product = pack(weight, given, precision="int8")
     error = (product(x) - linear(x, weight, given)).abs() / linear(x.abs(), weight.abs()).clamp(min=1)
     assert float(error.max()) < 0.01
+    assert float(error.mean()) < 0.0018  # half as many steps would double it
     alone = torch.cat([product(x[row : row + 1]) for row in range(9)])
     assert torch.equal(product(x), alone)
     rectified = pack(weight, given, precision="int8", rectify=True)
@@ -64,7 +65,8 @@ def test_bytes_are_close_and_each_row_is_on_its_own(biased: bool) -> None:
 
 def test_a_machine_without_onednn_multiplies_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed.torch.backends.mkldnn, "is_available", lambda: False)
-    weight, bias, x = weights(24, 64)
+    monkeypatch.delattr(packed, "_onednn_product")
+    weight, bias, x = weights(LARGE // 64, 64)
     assert torch.equal(pack(weight, bias)(x), linear(x, weight, bias))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from allyouneed.cli.options import Columns, Json
+from allyouneed.cli.options import Columns, Json, Precision
 from allyouneed.cli.progress import progress
 from allyouneed.cli.streams import write, write_json
 from allyouneed.errors import InputError, UsageError
@@ -26,6 +26,7 @@ def evaluate(
     ] = None,
     columns: Columns = None,
     beam: Annotated[int, typer.Option(min=1, help="Hypotheses followed at a time; 1 is greedy.")] = 4,
+    precision: Precision = "float32",
     as_json: Json = False,
 ) -> None:
     """Measure a model: BLEU, chrF and perplexity.
@@ -38,7 +39,7 @@ def evaluate(
     from allyouneed.pipeline import load
     from allyouneed.text.corpus import Skipped
 
-    pipe = load(model)
+    pipe = load(model, precision=precision)
     skipped = Skipped()
     pairs = pairs_of(pipe, data or [], columns, skipped)
     facts = {"model": model, "beam": beam, **measure(pipe, pairs, beam), "skipped": skipped.count}

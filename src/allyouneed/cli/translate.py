@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from allyouneed.cli.options import Json, Model, Texts
+from allyouneed.cli.options import Json, Model, Precision, Texts
 from allyouneed.cli.progress import progress
 from allyouneed.cli.streams import chunks, until_too_long, write, write_json
 
@@ -22,6 +22,7 @@ def translate(
         float,
         typer.Option(min=0, help="Power of the length that hypotheses are compared by; 0: length does not count."),
     ] = 0.6,
+    precision: Precision = "float32",
     as_json: Json = False,
 ) -> None:
     """Translate text: one line out for every line in.
@@ -35,7 +36,7 @@ def translate(
     """
     from allyouneed.pipeline import load
 
-    pipe = load(model)
+    pipe = load(model, precision=precision)
     before = 0
     for lines in chunks(text):
 

@@ -3,6 +3,7 @@
 import socket
 import webbrowser
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from threading import Thread
 from typing import Annotated, Any
 
@@ -104,8 +105,11 @@ def run(own_models: Sequence[str], lang: str, *, port: int, open_browser: bool) 
     models = Models(own_models)
     address = f"http://{HOST}:{listener.getsockname()[1]}/"
     print(f"The guide is at {address} (Ctrl-C ends it)", flush=True)
-    Thread(target=models.cards, daemon=True).start()  # loads the models while the reader reads
+    loading = Thread(target=models.cards, daemon=True)  # while the reader reads
+    loading.start()
     if open_browser:
         Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     server = uvicorn.Server(uvicorn.Config(create_app(models, lang), log_level="warning"))
-    server.run(sockets=[listener])
+    with suppress(KeyboardInterrupt):  # which is how it is meant to end
+        server.run(sockets=[listener])
+    loading.join()  # the interpreter would fall over a thread that is still inside the model library

@@ -26,6 +26,7 @@ test("numbers are written for reading", () => {
   assert.equal(number("en", 0.3456, 2), "0.35");
   assert.equal(number("en", -1.5, 1), "−1.5");
   assert.equal(number("en", 0, 3), "0");
+  assert.equal(number("en", -0.04, 1), "0.0");
   assert.equal(number("en", 1, 3), "1.000");
   assert.equal(number("en", 0.0004, 3), "0.000");
   assert.equal(number("ko", 1234567, 0), "1,234,567");

@@ -30,7 +30,7 @@ class CrossAttentionInputs(Inputs):
     step: int = Field(5, ge=1, le=LONGEST_ANSWER)
     choose: Literal["greedy", "sample"] = "greedy"
     seed: int = Field(1, ge=0, le=9999)
-    layer: int = Field(0, ge=0, le=63)
+    layer: int = Field(1, ge=0, le=63)
     head: int = Field(-1, ge=-1, le=63)
     model: str = "zoo:fr-en"
 
@@ -61,7 +61,7 @@ def write(model: Transformer, memory: Memory, longest: int, random: torch.Genera
 def claims(tokenizer: Tokenizer, source: list[int], tokens: list[int], weights: Tensor) -> list[dict[str, Any]]:
     """For each pair of words that stands in both sentences: the share of its look that the word gives to its source."""
     found: list[dict[str, Any]] = []
-    for word, origin in CLAIMS:
+    for word, origin in [*CLAIMS, *((french, english) for english, french in CLAIMS)]:
         rows, columns = covering(tokenizer, tokens, word), covering(tokenizer, source, origin)
         if rows and columns:
             look = weights[rows[0]]

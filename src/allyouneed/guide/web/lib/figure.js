@@ -14,7 +14,7 @@ export function frame({ model, host, widget }) {
   const changes = {
     "change:result": () => figure.show(),
     "change:error": () => figure.refuse(),
-    "change:inputs": () => figure.adjust(),
+    "change:inputs": () => figure.expect(),
     "change:strings": () => figure.build(),
   };
   for (const [event, listener] of Object.entries(changes)) model.on(event, listener);
@@ -77,9 +77,15 @@ class Figure {
   #change(inputs) {
     this.model.set("notes", null);
     this.model.set("inputs", inputs);
-    this.host.setAttribute("aria-busy", "true");
-    this.#timer ??= setTimeout(() => this.host.dataset.state !== "loading" && (this.host.dataset.state = "busy"), PATIENCE);
     this.model.save_changes();
+  }
+
+  /** Other inputs are on show than those that the numbers belong to: a short wait goes unseen, a long one does not. */
+  expect() {
+    this.adjust();
+    if (!this.model.get("result") || this.#confirmed()) return;
+    this.host.setAttribute("aria-busy", "true");
+    this.#timer ??= setTimeout(() => (this.host.dataset.state = "busy"), PATIENCE);
   }
 
   /** Back to the defaults, and to the model that the page has chosen. */
@@ -111,10 +117,18 @@ class Figure {
     if (!result) return;
     this.adjust();
     this.body.draw(result);
-    this.chip.replaceChildren(...(result.model ? [modelChip(this.kit, result.model)] : []), ...(result.claims ?? []).map(claim => claimChip(this.kit, claim)));
+    this.#label(result);
     this.panels.refresh();
+    if (!this.#confirmed()) return; // newer inputs are on their way, or were refused
     this.#say(this.#notes(result));
     this.#settle("ready");
+  }
+
+  /** The model's chip, which stays as it is while the model does, and a chip for each claim. */
+  #label({ model, claims = [] }) {
+    if (model && this.chip.firstElementChild?.dataset.model !== model.name) this.chip.replaceChildren(modelChip(this.kit, model));
+    this.chip.querySelectorAll(".claim").forEach(chip => chip.remove());
+    this.chip.append(...claims.map(claim => claimChip(this.kit, claim)));
   }
 
   /** What a link asked for, or an input, that this figure or this model cannot show. */
@@ -147,7 +161,7 @@ function modelChip(kit, card) {
   const size = [" · ", kit.out("model.parameters", card.parameters, 0), ` ${kit.t("frame.parameters")}`];
   return el(
     "details",
-    { class: "chip" },
+    { class: "chip", data: { model: card.name } },
     el("summary", {}, `${kit.t("frame.model")} `, el("b", {}, card.name), size),
     el("div", { class: "card", tabindex: 0 }, card.card || kit.t("frame.no-card")),
   );

@@ -24,6 +24,7 @@ export function sentence(t, widget, { key, params = {} }) {
 export function number(lang, value, digits) {
   if (value === null) return "−∞";
   const decimals = Number.isInteger(value) && (value === 0 || digits === 0) ? 0 : digits;
-  const format = new Intl.NumberFormat(lang, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  const places = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  const format = new Intl.NumberFormat(lang, { ...places, signDisplay: "negative" });
   return format.format(value).replace("-", "−");
 }

@@ -93,8 +93,8 @@ function tables(kit, result) {
     },
     {
       caption: t("lookup.vectors"),
-      columns: ["", ...result.mixed.map((_, at) => String(at))],
-      rows: vectors.map((vector, r) => [names[r], ...vector.map((value, c) => ({ key: `table.vector.${r}.${c}`, value, digits: 3 }))]),
+      columns: ["", ...names],
+      rows: result.mixed.map((_, c) => [String(c), ...vectors.map((vector, r) => ({ key: `table.vector.${r}.${c}`, value: vector[c], digits: 3 }))]),
     },
   ];
 }
