@@ -11,15 +11,14 @@ from allyouneed.text import everyday
 from allyouneed.text.corpus import read_pairs
 
 MODEL = "zoo:en-fr"
-SENTENCES = 300
 
 
-def held_out(file: Path | None) -> tuple[list[str], list[str]]:
-    """Sources and references: the first of a file, or held-out frames of the everyday grammar."""
+def held_out(file: Path | None, count: int) -> tuple[list[str], list[str]]:
+    """Sources and references: the first `count` of a file, or of the everyday grammar's held-out frames."""
     if file is None:
-        pairs = list(everyday.sentences(seed=1, count=SENTENCES, split="test", languages=("en", "fr")))
+        pairs = list(everyday.sentences(seed=1, count=count, split="test", languages=("en", "fr")))
     else:
-        pairs = [(pair.source, pair.target) for pair, _ in zip(read_pairs(file, None), range(SENTENCES), strict=False)]
+        pairs = [(pair.source, pair.target) for pair, _ in zip(read_pairs(file, None), range(count), strict=False)]
     return [source for source, _ in pairs], [target for _, target in pairs]
 
 
@@ -29,9 +28,9 @@ def translate(pipe: Translator, texts: list[str], precision: Precision) -> list[
     return [pipe.tokenizer.decode(ranked[0].tokens) for ranked in found]
 
 
-def measure(file: Path | None) -> dict[str, str]:
+def measure(file: Path | None, count: int) -> dict[str, str]:
     """BLEU in each precision, and sacreBLEU's signature."""
-    sources, references = held_out(file)
+    sources, references = held_out(file, count)
     pipe, metric = load(MODEL), BLEU()
     scores: dict[str, str] = {}
     for precision in ("float32", "int8"):

@@ -5,6 +5,7 @@ Each peer's process begins by importing this file, so it imports nothing heavy.
 
 import argparse
 import platform
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -112,40 +113,43 @@ def processor() -> str:
     return f"{turns.THREADS} cores of {name}, {platform.system()}"
 
 
-def main() -> None:
-    """Measures and writes."""
+def sections(options: argparse.Namespace) -> Iterator[str]:
+    """The parts of the page, each as soon as it is measured."""
     import quality
     import train
 
+    libraries = ("torch", "transformers", "x-transformers", "ctranslate2")
+    yield HEAD.format(
+        machine=processor(),
+        python=platform.python_version(),
+        versions=", ".join(f"{name} {version(name)}" for name in libraries),
+        rounds=options.rounds,
+        threads=turns.THREADS,
+    )
+    for shape in options.shapes:
+        work = train.Work(shape, batches=options.batches, tokens=2048)
+        yield training_section(train.measure(work, rounds=options.rounds))
+    for shape in options.shapes:
+        yield decoding_section(decode.measure(shape, rounds=options.rounds))
+    yield quality_section(quality.measure(options.text, options.sentences))
+    yield startup_section(startup.measure(rounds=options.rounds))
+
+
+def main() -> None:
+    """Measures, shows and writes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shapes", nargs="+", default=["small", "base"], choices=list(SHAPES))
     parser.add_argument("--rounds", type=int, default=5, help="turns of every library")
     parser.add_argument("--batches", type=int, default=4, help="training batches a turn")
+    parser.add_argument("--text", type=Path, help="a .tsv of English and French, instead of the everyday grammar")
+    parser.add_argument("--sentences", type=int, default=300, help="sentences of that text")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("RESULTS.md"), help="file to write")
-    parser.add_argument(
-        "--text", type=Path, help="a .tsv of English and French, else the everyday grammar's test frames"
-    )
     options = parser.parse_args()
-    libraries = ("torch", "transformers", "x-transformers", "ctranslate2")
-    versions = ", ".join(f"{name} {version(name)}" for name in libraries)
-    sections = [
-        HEAD.format(
-            machine=processor(),
-            python=platform.python_version(),
-            versions=versions,
-            rounds=options.rounds,
-            threads=turns.THREADS,
-        )
-    ]
-    for shape in options.shapes:
-        work = train.Work(shape, batches=options.batches, tokens=2048)
-        sections.append(training_section(train.measure(work, rounds=options.rounds)))
-    for shape in options.shapes:
-        sections.append(decoding_section(decode.measure(shape, rounds=options.rounds)))
-    sections.append(quality_section(quality.measure(options.text)))
-    sections.append(startup_section(startup.measure(rounds=options.rounds)))
-    options.out.write_text("\n\n".join(section.strip() for section in sections) + "\n", "utf-8")
-    print(f"written: {options.out}")
+    page: list[str] = []
+    for section in sections(options):
+        page.append(section.strip())
+        print(page[-1], end="\n\n", flush=True)
+    options.out.write_text("\n\n".join(page) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -71,7 +71,6 @@ class Site:
         assert self.server is not None
         assert self.thread is not None
         self.server.should_exit = True
-        self.server.force_exit = True
         self.thread.join()
 
     @property

@@ -1,3 +1,4 @@
+import math
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -147,6 +148,8 @@ def test_own_model_is_chosen_and_another_can_be(
     picker.select_option(broken)
     assert "lacks model.safetensors" in page.locator("#model-status").inner_text()
     assert picker.input_value() == ""
+    for name in live:  # a broken choice leaves every figure with its own model
+        assert reader.figure(name).locator(".chip b").first.inner_text().startswith("zoo:")
 
 
 def test_refused_text_is_explained_and_undone(visit: Callable[..., Any]) -> None:
@@ -169,13 +172,14 @@ def test_refused_text_is_explained_and_undone(visit: Callable[..., Any]) -> None
 def test_long_text_is_pooled_and_says_so(visit: Callable[..., Any]) -> None:
     reader = visit("/?lang=ko")
     figure = reader.figure("causal-mask")
-    figure.locator('[data-field="sentence"]').fill("a b c d e f g h i j " * 15)
+    figure.locator('[data-field="sentence"]').fill("a b c d e f g h i j " * 30)
     reader.page.wait_for_function("""() => document.querySelector('[data-widget="causal-mask"] [data-key="factor"]')""")
     size = int(reader.value("causal-mask", "size"))
     assert size > 256
-    assert figure.locator(".hint").inner_text() == f"{size}개 토큰, 2×2로 묶어 표시"
+    factor = math.ceil(size / 256)
+    assert figure.locator(".hint").inner_text() == f"{size}개 토큰, {factor}×{factor}로 묶어 표시"
     canvas = figure.locator("canvas")
-    assert canvas.evaluate("node => node.width") == (size + 1) // 2
+    assert canvas.evaluate("node => node.width") == math.ceil(size / factor)
 
 
 def test_composed_letters_are_sent_when_they_are_done(visit: Callable[..., Any]) -> None:

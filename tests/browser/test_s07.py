@@ -129,9 +129,13 @@ def test_sampling_draws_by_seed(visit: Callable[..., Any]) -> None:
 @needs_zoo
 @LANGUAGES
 def test_school_looks_at_ecole(visit: Callable[..., Any], lang: str) -> None:
-    reader = visit(f"/?lang={lang}#s7.cross-attention?source=Je+vais+à+l'école.")
+    reader = visit(f"/?lang={lang}")
     figure = reader.figure("cross-attention")
-    assert figure.locator(".whole q").inner_text().strip(".") == "I am going to school"
+    assert figure.locator('[data-field="source"]').input_value() == "Je vais à l'école"
+    assert figure.locator(".whole q").inner_text() == "I am going to school"
+    written = figure.locator(".tokens").nth(1).locator(".token").all_inner_texts()
+    assert "".join(["I", "am", "going", "to", "school"]).startswith("".join(written))
+    assert len(written) == 5  # the first token of "school" is being written
     claim = figure.locator(".claim")
     assert claim.get_attribute("data-holds") == "true"
     assert 0 < reader.value("cross-attention", "claim.school") <= 1
@@ -142,5 +146,5 @@ def test_school_looks_at_ecole(visit: Callable[..., Any], lang: str) -> None:
 def test_another_sentence_has_another_translation(visit: Callable[..., Any]) -> None:
     reader = visit("/?lang=en")
     figure = reader.figure("cross-attention")
-    reader.set("cross-attention", {"source": "Je vais à la maison."})
+    reader.set("cross-attention", {"source": "Je vais à la maison"})
     assert "home" in figure.locator(".whole q").inner_text() or "house" in figure.locator(".whole q").inner_text()

@@ -291,10 +291,11 @@ def test_forbidden_tokens_are_never_chosen_and_take_no_probability_from_others()
 
 
 def test_the_end_token_can_be_forbidden_to_fill_the_whole_length() -> None:
-    model = Mock(9)
-    for [hypothesis] in model.search([0, 1, 2], forbidden=[EOS], max_tokens=9):
-        assert len(hypothesis.tokens) == 9
-        assert not hypothesis.finished
+    model = Mock(9, order=2)
+    for prefix in ([], [3, 4, 5]):
+        for [hypothesis] in model.search(list(range(9)), forbidden=[EOS], max_tokens=9, prefix=[prefix, *[[]] * 8]):
+            assert len(hypothesis.tokens) == 9
+            assert not hypothesis.finished
 
 
 def test_a_vocabulary_smaller_than_the_beam_is_searched() -> None:

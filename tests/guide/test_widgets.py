@@ -3,7 +3,7 @@ import json
 import math
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ import torch
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets import WIDGETS
 from allyouneed.guide.widgets.base import FigureError, pooled
+from allyouneed.guide.widgets.cross_attention import write
 from allyouneed.guide.widgets.scaling import WIDTHS, draws
 from allyouneed.guide.widgets.texts import covering
 from allyouneed.models.transformer import Transformer
@@ -246,6 +247,26 @@ def greedy(pipe: Translator, source: list[int]) -> list[int]:
         logits[[0, 1, 3]] = -math.inf
         target.append(int(logits.argmax()))
     return target[1:]
+
+
+class Stubborn:
+    """A model that would always write a mark, then a token, then the end."""
+
+    def start(self, memory: Any) -> None:
+        assert memory == "memory"
+
+    def step(self, tokens: torch.Tensor, state: None) -> tuple[torch.Tensor, None]:
+        assert tokens.shape == (1,)
+        return torch.tensor([[9.0, 9.0, 1.0, 9.0, 2.0]]), state
+
+
+def test_marks_are_never_written() -> None:
+    written = write(cast(Any, Stubborn()), cast(Any, "memory"), 3, None)
+    assert written.tokens == [4, 4, 4]
+    assert all(probability[[0, 1, 3]].sum() == 0 for probability in written.probabilities)
+    sampled = write(cast(Any, Stubborn()), cast(Any, "memory"), 200, torch.Generator().manual_seed(0))
+    assert set(sampled.tokens) == {2, 4}
+    assert sampled.tokens.index(2) == len(sampled.tokens) - 1
 
 
 def test_mean_of_heads_is_their_mean(models: Models) -> None:

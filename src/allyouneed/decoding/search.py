@@ -117,7 +117,8 @@ class _Tree:
         self.tokens: list[Tensor] = []
         self.parents: list[Tensor] = []
         self.scores: list[Tensor] = []
-        self.ends: list[tuple[Tensor, Tensor]] = []
+        # Nodes after which the end token was a candidate, and the log-probabilities with it.
+        self.ends = [(torch.empty(0, dtype=torch.long, device=device), torch.empty(0, device=device))]
         nothing = torch.full((roots, 1), -1, device=device)
         self.roots = self.append(nothing, nothing, torch.zeros(roots, 1, device=device))
 
@@ -243,6 +244,8 @@ class _Search:
 
     def _keep(self, live: Tensor, ends: Tensor) -> None:
         """Keeps those `ends` [B, W] that stand among the best candidates and among the best finished hypotheses."""
+        if not bool((ends >= live[:, -1:]).any()):
+            return  # no end is among the candidates, as in most steps
         candidates = torch.cat((live, ends), 1)
         last = candidates.topk(min(self.beam, candidates.shape[1])).values[:, -1:]
         finished = torch.where(ends >= last, ends / penalty(self.steps, self.alpha), -math.inf)

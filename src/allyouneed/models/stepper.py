@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 from weakref import WeakKeyDictionary
 
@@ -140,7 +140,7 @@ class Stepper:
         x = torch.add(self.positions[cache.steps - 1], embedding(tokens, self.table), alpha=self.scale)
         for layer, source in zip(self.layers, state.source, strict=True):
             x = layer(x, view, source)
-        return self.output(self.norm(x)), replace(state, cache=cache)
+        return self.output(self.norm(x)), DecoderState(state.source, state.source_mask, state.keep, cache)
 
 
 _MADE: WeakKeyDictionary[Transformer, tuple[Precision, list[tuple[int, int]], Stepper]] = WeakKeyDictionary()

@@ -62,7 +62,7 @@ class Run(NamedTuple):
 def run(model: Transformer, ids: list[int], memory: Memory, mask: Mask) -> Run:
     """The whole decoder under `mask`."""
     with recording(model) as lookups:
-        states = model.decode(row(ids), memory)
+        states = model.decode(row(ids), memory, mask)
     return Run(lookups["decoder"], model.logits(states)[0])
 
 

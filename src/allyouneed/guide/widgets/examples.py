@@ -13,8 +13,8 @@ class Example(NamedTuple):
 
 
 SHIPPED = {
-    "zoo:fr-en": Example("Je vais à l'école.", "I am going to school."),
-    "zoo:en-fr": Example("I am going to school.", "Je vais à l'école."),
+    "zoo:fr-en": Example("Je vais à l'école", "I am going to school"),
+    "zoo:en-fr": Example("I am going to school", "Je vais à l'école"),
 }
 OTHER = "The mouse ate the cheese."
 

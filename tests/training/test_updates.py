@@ -1,0 +1,43 @@
+"""One update, seen from outside."""
+
+from typing import Any, cast
+
+import numpy as np
+import torch
+
+from allyouneed.models.stepper import Stepper
+from allyouneed.models.transformer import Transformer, TransformerConfig
+from allyouneed.tasks.encoded import Encoded
+from allyouneed.tasks.hypotheses import hypotheses
+from allyouneed.tasks.translation import Translation
+from allyouneed.training.loop import Trainer
+from allyouneed.training.parallel import Ranks
+from allyouneed.training.recipe import Training
+from allyouneed.training.state import Progress
+
+
+def trainer() -> Trainer:
+    """Six pairs of three tokens, and a model for them."""
+    tokens = np.arange(18, dtype=np.int32) + 4
+    offsets = np.arange(0, 19, 3, dtype=np.int64)
+    pairs = Encoded((tokens, tokens), (offsets, offsets))
+    torch.manual_seed(1)
+    config = TransformerConfig(
+        vocab_size=32, d_model=16, n_heads=2, d_ff=16, n_encoder_layers=1, n_decoder_layers=1, max_length=64
+    )
+    task = Translation(cast(Any, None), pairs, pairs, [])  # no tokenizer: the text is tokens already
+    return Trainer(Transformer(config), task, Training(peak_rate=0.1, warmup=1), seed=1, ranks=Ranks())
+
+
+def test_translations_come_from_the_updated_weights() -> None:
+    training, progress = trainer(), Progress()
+    for _ in range(3):
+        kept = Stepper.of(training.model)
+        training.update(progress)
+        assert Stepper.of(training.model) is not kept
+    training.model.eval()
+    [[found]] = hypotheses(training.model, [[4, 5, 6]], beam=1)
+    fresh = Transformer(training.model.config).eval()
+    fresh.load_state_dict(training.model.state_dict())
+    [[expected]] = hypotheses(fresh, [[4, 5, 6]], beam=1)
+    assert found == expected
