@@ -64,7 +64,7 @@ def test_bytes_are_close_and_each_row_is_on_its_own(biased: bool) -> None:
 
 
 def test_a_machine_without_onednn_multiplies_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed.torch.backends.mkldnn, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     monkeypatch.delattr(packed, "_onednn_product")
     weight, bias, x = weights(LARGE // 64, 64)
     assert torch.equal(pack(weight, bias)(x), linear(x, weight, bias))
@@ -98,6 +98,16 @@ def test_stepper_writes_what_the_model_writes(shape: dict[str, Any], padded: boo
         torch.testing.assert_close(logits, expected, atol=2e-5, rtol=1e-5)
         chosen = torch.tensor(rows)
         plain, fast = plain.select(chosen), fast.select(chosen)
+
+
+@torch.no_grad()
+def test_stepper_keeps_the_models_number_type() -> None:
+    model = tiny().double()
+    memory = model.encode(torch.tensor([[5, 6], [7, 0]]), torch.tensor([[True, True], [True, False]]))
+    stepper, tokens = Stepper(model), torch.tensor([5, 6])
+    expected, _ = model.step(tokens, model.start(memory))
+    logits, _ = stepper.step(tokens, stepper.start(memory))
+    torch.testing.assert_close(logits, expected, atol=1e-12, rtol=1e-12)
 
 
 @torch.no_grad()

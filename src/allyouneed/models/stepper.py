@@ -43,13 +43,18 @@ def pack_residual(residual: Residual) -> Around:
     return lambda x, sublayer: norm(sublayer(x).add_(x))
 
 
+def opened(allowed: Tensor, like: Tensor) -> Tensor:
+    """Booleans as what is added to scores."""
+    return torch.where(allowed, 0.0, -math.inf).to(like)
+
+
 @dataclass(frozen=True)
 class View:
-    """What all layers of one step look through: the slots of each beam, and which source tokens are real."""
+    """What all layers of one step look through: 0 where a slot or source token may be looked at, -∞ elsewhere."""
 
     cache: BeamCache
     slots: Tensor  # [B, 1, beams, used]
-    source: Tensor | None  # [B, 1, 1, S]
+    source: Tensor | None  # [B, 1, 1, S]; None: all of it
 
 
 class PackedLayer:
@@ -87,10 +92,10 @@ class PackedLayer:
         """[R, heads·K] -> [B, heads, beams, K]."""
         return x.view(-1, view.cache.beams, x.shape[1] // self.d_head, self.d_head).transpose(1, 2)
 
-    def mix(self, queries: Tensor, keys: Tensor, values: Tensor, allowed: Tensor | None) -> Tensor:
+    def mix(self, queries: Tensor, keys: Tensor, values: Tensor, view: Tensor | None) -> Tensor:
         """The soft lookup of all beams of a sentence at once: queries [B, H, beams, K] -> [R, H·K]."""
         grouped = self.heads[0] != self.heads[1]
-        mixed = scaled_dot_product_attention(queries, keys, values, attn_mask=allowed, enable_gqa=grouped)
+        mixed = scaled_dot_product_attention(queries, keys, values, attn_mask=view, enable_gqa=grouped)
         return mixed.transpose(1, 2).reshape(-1, self.heads[0] * self.d_head)
 
 
@@ -135,9 +140,9 @@ class Stepper:
         """Appends tokens [R] to the rows -> the next token's logits [R, V] and the new state."""
         cache = state.cache.open()
         check_room(cache.steps, len(self.positions))
-        keep = None if state.keep is None else state.keep[:, None, None]
-        view = View(cache, cache.visible[:, None], keep)
         x = torch.add(self.positions[cache.steps - 1], embedding(tokens, self.table), alpha=self.scale)
+        source_view = None if state.keep is None else opened(state.keep[:, None, None], x)
+        view = View(cache, opened(cache.visible[:, None], x), source_view)
         for layer, source in zip(self.layers, state.source, strict=True):
             x = layer(x, view, source)
         return self.output(self.norm(x)), DecoderState(state.source, state.source_mask, state.keep, cache)
