@@ -13,7 +13,7 @@ from allyouneed.decoding.scorers import forced_score
 from allyouneed.decoding.search import Hypothesis
 from allyouneed.errors import InputError, UsageError, nearest
 from allyouneed.lens.attention import Attention, recording
-from allyouneed.models.stepper import Precision
+from allyouneed.models.stepper import Precision, Stepper
 from allyouneed.models.transformer import Transformer, TransformerConfig
 from allyouneed.tasks.hypotheses import batches, encode, hypotheses
 from allyouneed.text.tokenizer import BOS, EOS, Tokenizer
@@ -146,6 +146,7 @@ class Translator:
         alignment = self.align(source, tokens) if align else None
         return Translation(self.tokenizer.decode(tokens), hypothesis.score, self.tokenizer.pieces(tokens), alignment)
 
+    @torch.inference_mode()
     def score(
         self, sources: Sequence[str], targets: Sequence[str], *, on_progress: Callable[[int], None] = lambda done: None
     ) -> list[Score]:
@@ -155,11 +156,12 @@ class Translator:
         if len(sources) != len(targets):
             raise UsageError(f"{len(sources)} sources and {len(targets)} targets: each source needs one target.")
         encoded = list(zip(self.encode(sources), self.encode(targets), strict=True))
+        stepper = Stepper.of(self.model, precision=self.precision)  # the search's own: its scores are these
         scores, done = [Score([], []) for _ in encoded], 0
         for rows in batches([max(map(len, pair)) + 1 for pair in encoded]):
             memory = encode(self.model, [encoded[row][0] for row in rows])
             goals = [encoded[row][1] for row in rows]
-            found = forced_score(self.model.start(memory), self.model.step, goals, bos=BOS, eos=EOS)
+            found = forced_score(stepper.start(memory), stepper.step, goals, bos=BOS, eos=EOS)
             for row, goal, logprobs in zip(rows, goals, found, strict=True):
                 scores[row] = Score([*self.tokenizer.pieces(goal), END], logprobs)
             done += len(rows)
