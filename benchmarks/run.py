@@ -75,8 +75,8 @@ def decoding_section(result: dict[str, Any]) -> str:
     settings = [f"beam {beam}, batch {count}" for beam, count in decode.SETTINGS]
     return (
         f"## Decoding, {result['shape']} shape\n\nThe same random weights everywhere, sources of about 22 tokens, "
-        f"{decode.LENGTH} tokens written for each; each setting runs once unmeasured, since the turns of the others have "
-        "emptied the caches. How many times as fast we are:\n\n"
+        f"{decode.LENGTH} tokens written for each; each setting runs once unmeasured, since the turns of the others "
+        "have emptied the caches. How many times as fast we are:\n\n"
         + table(["", *settings], ratios)
         + f'\n\nTarget tokens a second; "same" is the share of texts that equal those of {decode.REFERENCE}:\n\n'
         + table(["library", *settings, "peak memory, MB", "same", "others"], speeds)

@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 import numpy as np
+import pytest
 import torch
 
 from allyouneed.models.stepper import Stepper
@@ -16,17 +17,24 @@ from allyouneed.training.recipe import Training
 from allyouneed.training.state import Progress
 
 
-def trainer() -> Trainer:
+def trainer(settings: Training | None = None, *, dropout: float = 0.1) -> Trainer:
     """Six pairs of three tokens, and a model for them."""
     tokens = np.arange(18, dtype=np.int32) + 4
     offsets = np.arange(0, 19, 3, dtype=np.int64)
     pairs = Encoded((tokens, tokens), (offsets, offsets))
     torch.manual_seed(1)
     config = TransformerConfig(
-        vocab_size=32, d_model=16, n_heads=2, d_ff=16, n_encoder_layers=1, n_decoder_layers=1, max_length=64
+        vocab_size=32,
+        d_model=16,
+        n_heads=2,
+        d_ff=16,
+        n_encoder_layers=1,
+        n_decoder_layers=1,
+        max_length=64,
+        dropout=dropout,
     )
     task = Translation(cast(Any, None), pairs, pairs, [])  # no tokenizer: the text is tokens already
-    return Trainer(Transformer(config), task, Training(peak_rate=0.1, warmup=1), seed=1, ranks=Ranks())
+    return Trainer(Transformer(config), task, settings or Training(peak_rate=0.1, warmup=1), seed=1, ranks=Ranks())
 
 
 def test_translations_come_from_the_updated_weights() -> None:
@@ -41,3 +49,22 @@ def test_translations_come_from_the_updated_weights() -> None:
     fresh.load_state_dict(training.model.state_dict())
     [[expected]] = hypotheses(fresh, [[4, 5, 6]], beam=1)
     assert found == expected
+
+
+def test_accumulated_is_the_whole_batch() -> None:
+    whole = trainer(Training(batch_tokens=24), dropout=0.0)
+    parts = trainer(Training(batch_tokens=12, accumulate=2), dropout=0.0)
+    results = [training.update(Progress()) for training in (whole, parts)]
+    assert results[0].tokens == results[1].tokens == 24
+    for name in ("loss", "likelihood", "gradient_norm"):
+        one, other = (getattr(result, name) for result in results)
+        assert one == pytest.approx(other, rel=1e-5)
+
+
+def test_each_update_draws_its_own_dropout_and_can_be_replayed() -> None:
+    still = Training(peak_rate=1e-12, batch_tokens=24)
+    training, progress = trainer(still, dropout=0.5), Progress()
+    first, second = (training.update(progress).loss for _ in range(2))
+    assert abs(first - second) > 1e-3
+    replayed = trainer(still, dropout=0.5).update(Progress(update=1, epoch=1)).loss
+    assert replayed == pytest.approx(second, rel=1e-5)
