@@ -5,21 +5,15 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-import torch
 import uvicorn
 
-from allyouneed import pipeline
 from allyouneed.guide.models import Models
 from allyouneed.guide.server import create_app
-from allyouneed.models.transformer import Transformer, TransformerConfig
-from allyouneed.pipeline import Translator
-from allyouneed.text.tokenizer import Tokenizer
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
@@ -78,29 +72,6 @@ class Site:
         return f"http://127.0.0.1:{self.port}"
 
 
-def trained() -> bool:
-    """Do the real models ship?"""
-    return {"zoo:fr-en", "zoo:en-fr"} <= set(pipeline.shipped())
-
-
-@pytest.fixture(scope="session")
-def stand_in() -> Translator:
-    """A model with random weights that knows the guide's words and has room for long texts."""
-    sentences = ["How are you", "I am going to school.", "Je vais à l'école.", "Je vais à la maison."]
-    tokenizer = Tokenizer.train(sentences, vocab_size=320)
-    torch.manual_seed(3)
-    config = TransformerConfig(
-        vocab_size=tokenizer.vocab_size,
-        d_model=32,
-        n_heads=4,
-        d_ff=48,
-        n_encoder_layers=2,
-        n_decoder_layers=2,
-        max_length=700,
-    )
-    return Translator(Transformer(config), tokenizer, name="zoo:fr-en", card="# A small model\n")
-
-
 @pytest.fixture(scope="session")
 def own_models(saved_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """A user's model, and a folder that holds none."""
@@ -109,29 +80,18 @@ def own_models(saved_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     return str(saved_folder), str(broken)
 
 
-def models_for(stand_in: Translator, own: tuple[str, ...] = ()) -> Models:
-    """The models that ship, or while they do not the stand-in under their names."""
-
-    def load(name: str) -> Translator:
-        if not name.startswith("zoo:") or trained():
-            return pipeline.load(name)
-        return Translator(deepcopy(stand_in.model), stand_in.tokenizer, name=name, card=stand_in.card)
-
-    return Models(own, shipped=("zoo:fr-en", "zoo:en-fr"), load=load)
-
-
 @pytest.fixture(scope="session")
-def site(stand_in: Translator) -> Iterator[Site]:
-    running = Site(models_for(stand_in))
+def site() -> Iterator[Site]:
+    running = Site(Models())
     running.start()
     yield running
     running.stop()
 
 
 @pytest.fixture
-def own_site(stand_in: Translator, own_models: tuple[str, str]) -> Iterator[Site]:
+def own_site(own_models: tuple[str, str]) -> Iterator[Site]:
     """A guide that was started with a user's own models."""
-    running = Site(models_for(stand_in, own_models))
+    running = Site(Models(own_models))
     running.start()
     yield running
     running.stop()

@@ -4,10 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from allyouneed import pipeline
-
 LANGUAGES = pytest.mark.parametrize("lang", ["ko", "en"])
-needs_zoo = pytest.mark.skipif("zoo:fr-en" not in pipeline.shipped(), reason="zoo:fr-en does not ship in this copy")
 
 
 def matrix(reader: Any) -> np.ndarray:
@@ -126,7 +123,6 @@ def test_sampling_draws_by_seed(visit: Callable[..., Any]) -> None:
     pytest.fail("five more draws all gave the first text")
 
 
-@needs_zoo
 @LANGUAGES
 def test_school_looks_at_ecole(visit: Callable[..., Any], lang: str) -> None:
     reader = visit(f"/?lang={lang}")
@@ -142,7 +138,6 @@ def test_school_looks_at_ecole(visit: Callable[..., Any], lang: str) -> None:
     assert "school → école" in claim.inner_text()
 
 
-@needs_zoo
 def test_another_sentence_has_another_translation(visit: Callable[..., Any]) -> None:
     reader = visit("/?lang=en")
     figure = reader.figure("cross-attention")
