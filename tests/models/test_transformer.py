@@ -165,7 +165,7 @@ def test_presets_and_their_errors() -> None:
         build("transformer-bse")
     with pytest.raises(UsageError, match=r'no setting "n_head"\. Did you mean "n_heads"'):
         build("transformer-base", n_head=8)
-    with pytest.raises(UsageError, match="d_model 10 must be an even multiple of n_heads 8"):
+    with pytest.raises(UsageError, match="d_model 10 must be a multiple of n_heads 8, or d_head be given"):
         build("transformer-base", d_model=10)
 
 
@@ -174,7 +174,7 @@ def test_presets_and_their_errors() -> None:
     [
         ({"vocab_size": 0}, "vocab_size = 0: at least 1"),
         ({"n_kv_heads": 3}, "n_heads 4 must be a multiple of n_kv_heads 3"),
-        ({"norm_placement": "both"}, 'norm_placement "both" is neither'),
+        ({"norm_placement": "both"}, 'norm_placement "both" is none of post, pre'),
         ({"dropout": 1.0}, r"dropout = 1.0 is outside \[0, 1\)"),
     ],
 )

@@ -6,9 +6,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
-from allyouneed.parts.attention import MultiHeadAttention, attend, attention_weights, naive_attend, repeat_heads
+from allyouneed.parts.attention import MultiHeadAttention, Place, attend, attention_weights, naive_attend, repeat_heads
 from allyouneed.parts.masks import Mask, causal, explicit, padding, prefix, sliding_window
+from allyouneed.parts.positions import Rotary, rotate
 
 
 def random_lookup(batch: int, heads: int, groups: int, queries: int, keys: int, seed: int) -> list[torch.Tensor]:
@@ -130,3 +132,102 @@ def test_grouped_heads_are_repeated_heads() -> None:
         repeat_heads(heads, 3)
     with pytest.raises(ValueError, match="d_model 16, n_heads 3"):
         MultiHeadAttention(16, 3)
+
+
+@pytest.mark.parametrize("name", list(some_masks(1, 1, 0)))
+@pytest.mark.parametrize("shape", [(2, 4, 5, 6), (4, 5, 6), (1, 1, 1, 6)])
+def test_a_bias_is_added_to_the_scores_with_its_gradient(name: str, shape: tuple[int, ...]) -> None:
+    lookup = random_lookup(2, 4, 2, 5, 6, 7)
+    bias = torch.randn(shape, generator=torch.Generator().manual_seed(8), dtype=torch.float64, requires_grad=True)
+    mask = some_masks(2, 6, 9)[name]
+    inputs = [*lookup, bias]
+    upstream = torch.randn(2, 4, 5, 8, dtype=torch.float64)
+    results: list[tuple[torch.Tensor, ...]] = []
+    for function in (attend, naive_attend):
+        query, key, value = lookup
+        out = function(query, key, value, mask, scale=0.3, bias=bias)
+        results.append((out, *torch.autograd.grad(out, inputs, upstream)))
+    for fast, naive in zip(*results, strict=True):
+        assert bool(torch.isfinite(fast).all())
+        torch.testing.assert_close(fast, naive, atol=1e-10, rtol=1e-8)
+    if mask is None:
+        query, key, value = lookup
+        by_hand = (query @ repeat_heads(key, 4).transpose(-2, -1) * 0.3 + bias).softmax(-1) @ repeat_heads(value, 4)
+        torch.testing.assert_close(results[0][0], by_hand)
+
+
+def test_grouped_attention_is_attention_with_repeated_heads() -> None:
+    torch.manual_seed(0)
+    grouped = MultiHeadAttention(16, 4, n_kv_heads=2)
+    whole = MultiHeadAttention(16, 4)
+    with torch.no_grad():
+        for name in ("key", "value"):
+            theirs, ours = getattr(whole, name), getattr(grouped, name)
+            theirs.weight.copy_(ours.weight.view(2, 4, 16).repeat_interleave(2, 0).flatten(0, 1))
+            theirs.bias.copy_(ours.bias.view(2, 4).repeat_interleave(2, 0).flatten())
+        whole.query.load_state_dict(grouped.query.state_dict())
+        whole.output.load_state_dict(grouped.output.state_dict())
+    x = torch.randn(2, 5, 16)
+    torch.testing.assert_close(grouped(x, *grouped.keys_values(x), causal()), whole(x, *whole.keys_values(x), causal()))
+
+
+def test_queries_and_keys_are_normed_a_head_at_a_time() -> None:
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(16, 4, n_kv_heads=2)
+    x = torch.randn(2, 5, 16)
+    plain_queries, (plain_keys, plain_values) = attention.queries(x), attention.keys_values(x)
+    attention.query_norm, attention.key_norm = nn.RMSNorm(4, eps=1e-6), nn.RMSNorm(4, eps=1e-6)
+    with torch.no_grad():
+        attention.query_norm.weight.copy_(torch.tensor([1.0, 2.0, 3.0, 4.0]))
+    keys, values = attention.keys_values(x)
+    size = (plain_queries.square().mean(-1, keepdim=True) + 1e-6).sqrt()
+    torch.testing.assert_close(attention.queries(x), plain_queries / size * torch.tensor([1.0, 2.0, 3.0, 4.0]))
+    torch.testing.assert_close(keys, plain_keys / (plain_keys.square().mean(-1, keepdim=True) + 1e-6).sqrt())
+    assert torch.equal(values, plain_values)
+
+
+def test_queries_and_keys_are_normed_before_they_are_turned() -> None:
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(16, 4)
+    attention.key_norm = nn.RMSNorm(4)
+    with torch.no_grad():
+        attention.key_norm.weight.copy_(torch.tensor([1.0, 2.0, 3.0, 4.0]))
+    x = torch.randn(2, 5, 16)
+    turn = Rotary(4).turn(torch.arange(5))
+    expected = rotate(attention.key_norm(attention.split(attention.key(x))), turn, "halves")
+    torch.testing.assert_close(attention.keys_values(x, Place(turn=turn))[0], expected)
+
+
+def test_a_head_may_be_of_any_width_and_have_biases_of_its_own() -> None:
+    attention = MultiHeadAttention(16, 3, d_head=5, bias=False, qkv_bias=True)
+    assert attention.query.weight.shape == (15, 16)
+    assert attention.output.weight.shape == (16, 15)
+    assert attention.key.bias is not None
+    assert attention.output.bias is None
+    x = torch.randn(2, 4, 16)
+    assert attention(x, *attention.keys_values(x)).shape == (2, 4, 16)
+
+
+def test_the_scale_of_the_scores_may_be_given() -> None:
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(16, 4)
+    x = torch.randn(2, 5, 16)
+    keys, _ = attention.keys_values(x)
+    usual = attention.weights(x, keys)
+    attention.scale = 0.5
+    assert torch.equal(attention.weights(x, keys), usual)
+    attention.scale = 1.0
+    expected = (attention.queries(x) @ keys.transpose(-2, -1)).softmax(-1)
+    torch.testing.assert_close(attention.weights(x, keys), expected)
+
+
+def test_what_is_added_to_the_scores_is_added_in_use() -> None:
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(16, 4, n_kv_heads=2)
+    x, bias = torch.randn(2, 5, 16), torch.randn(1, 4, 5, 5)
+    keys, values = attention.keys_values(x)
+    mixed = naive_attend(attention.queries(x), keys, values, causal(), bias=bias)
+    expected = attention.output(mixed.transpose(1, 2).flatten(2))
+    torch.testing.assert_close(attention(x, keys, values, causal(), Place(bias=bias)), expected)
+    weights = attention_weights(attention.queries(x), keys, causal(), bias=bias)
+    torch.testing.assert_close(attention.weights(x, keys, causal(), Place(bias=bias)), weights)

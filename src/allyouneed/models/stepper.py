@@ -1,121 +1,130 @@
-"""A Transformer's decoder made ready for writing: the sums of `Transformer.step` in fewer and larger products."""
+"""A Transformer's decoder made ready for writing: the sums of `read` and `step` in fewer and larger products."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import torch
-from torch import Tensor, nn
-from torch.nn.functional import embedding, layer_norm, scaled_dot_product_attention
+from torch import Tensor
+from torch.nn.functional import embedding
 
-from allyouneed.models.transformer import DecoderLayer, DecoderState, Memory, Transformer, check_room
-from allyouneed.parts.block import Residual
+from allyouneed.models.inputs import Inputs
+from allyouneed.models.layers import Stack, halting_weights
+from allyouneed.models.packed_layer import PackedLayer, Sight, View, pack_head_norms, pack_linears, pack_norm
+from allyouneed.models.state import DecoderState, Memory, check_room
+from allyouneed.models.transformer import Transformer, last_real
 from allyouneed.parts.cache import BeamCache
+from allyouneed.parts.feedforward import ACTIVATIONS
+from allyouneed.parts.masks import CAUSAL
 from allyouneed.parts.packed import Precision as Precision  # part of this room's interface, too
-from allyouneed.parts.packed import Product, pack
-
-Around = Callable[[Tensor, Product], Tensor]
-
-
-def pack_linears(linears: list[nn.Linear], precision: Precision, *, rectify: bool = False) -> Product:
-    """Several layers with one input as one product; their outputs stand side by side."""
-    weight = torch.cat([linear.weight for linear in linears])
-    biases = [cast(Tensor | None, linear.bias) for linear in linears]
-    bias = None if biases[0] is None else torch.cat([bias for bias in biases if bias is not None])
-    return pack(weight, bias, precision=precision, rectify=rectify)
+from allyouneed.parts.packed import pack
+from allyouneed.parts.positions import Rotary
+from allyouneed.parts.relative import distances
 
 
-def pack_norm(norm: nn.Module) -> Product:
-    """A layer norm without the cost of a module's call; the identity stays what it is."""
-    if not isinstance(norm, nn.LayerNorm):
-        return norm
-    shape, weight, bias, epsilon = list(norm.normalized_shape), norm.weight.detach(), norm.bias.detach(), norm.eps
-    return lambda x: layer_norm(x, shape, weight, bias, epsilon)
+class PackedInputs:
+    """What goes into the decoder, with the tables as they are now."""
+
+    def __init__(self, inputs: Inputs, table: Tensor) -> None:
+        self.table, self.scale, self.offset = table, inputs.scale, inputs.offset
+        added = inputs.waves if inputs.learned is None else inputs.learned.weight.detach()
+        self.positions = None if inputs.kind == "coordinates" else added
+        self.norm = None if inputs.norm is None else pack_norm(inputs.norm)
+
+    def __call__(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """Tokens [B, T] at positions [1 or B, T] -> [B·T, D]."""
+        x = embedding(tokens, self.table)
+        if self.positions is not None:
+            x = torch.add(embedding(positions + self.offset, self.positions), x, alpha=self.scale)
+        elif self.scale != 1:
+            x = x * self.scale
+        x = x.flatten(0, 1)
+        return x if self.norm is None else self.norm(x)
 
 
-def pack_residual(residual: Residual) -> Around:
-    """A residual block: takes x and a sub-layer whose result may be overwritten."""
-    norm = pack_norm(residual.norm)
-    if residual.placement == "pre":
-        return lambda x, sublayer: sublayer(norm(x)).add_(x)
-    return lambda x, sublayer: norm(sublayer(x).add_(x))
+class Sources:
+    """From the encoder's states to the keys and values of every decoder layer, in one product."""
+
+    def __init__(self, stack: Stack, precision: Precision) -> None:
+        self.depth = len(stack)
+        parts = [layer.cross_attention for layer in dict.fromkeys(stack.layers)]
+        self.product = pack_linears([linear for part in parts for linear in (part.key, part.value)], precision)
+        self.shape = (len(parts), 2, parts[0].n_kv_heads, parts[0].d_head)
+        self.norms = [pack_head_norms([(part.key_norm, 1)], torch.arange(part.d_head)) for part in parts]
+
+    def __call__(self, states: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """[B, S, D] -> L × (keys, values), each [B, G, S, K]."""
+        both = self.product(states.flatten(0, 1)).view(*states.shape[:2], *self.shape)
+        both = both.permute(2, 3, 0, 4, 1, 5).contiguous()  # [L, 2, B, G, S, K]
+        pairs = [
+            (keys if norm is None else norm(keys), values)
+            for (keys, values), norm in zip(both, self.norms, strict=True)
+        ]
+        return pairs * self.depth if len(pairs) < self.depth else pairs
 
 
-def opened(allowed: Tensor, like: Tensor) -> Tensor:
-    """Booleans as what is added to scores."""
-    return torch.where(allowed, 0.0, -math.inf).to(like)
+class Turns:
+    """The rotary turns of the positions that were reached so far, as complex numbers."""
+
+    def __init__(self, rotary: Rotary, like: Tensor) -> None:
+        self.rotary, self.like = rotary, like
+        self.table = self._table(64)
+
+    def _table(self, length: int) -> Tensor:
+        number = torch.float64 if self.like.dtype == torch.float64 else torch.float32
+        cosine, sine = self.rotary.turn(torch.arange(length, device=self.like.device))
+        return torch.complex(cosine.to(number), sine.to(number))  # [length, W/2]
+
+    def __call__(self, positions: Tensor, steps: int) -> Tensor:
+        """Positions [1 or B, T], all below `steps` -> [1 or B, T, 1, W/2]."""
+        if steps > len(self.table):
+            self.table = self._table(2 * steps)
+        return self.table[positions][:, :, None]
 
 
-@dataclass(frozen=True)
-class View:
-    """What all layers of one step look through: 0 where a slot or source token may be looked at, -∞ elsewhere."""
+class Output:
+    """From the last layer's states to logits, with the weights as they are now."""
 
-    cache: BeamCache
-    slots: Tensor  # [B, 1, beams, used]
-    source: Tensor | None  # [B, 1, 1, S]; None: all of it
+    def __init__(self, model: Transformer, precision: Precision) -> None:
+        self.norm, self.scale = pack_norm(model.decoder_norm), model.config.output_scale
+        self.product = pack(model.output_weight, model.output_bias, precision=precision)
+        self.readout = readout = model.readout
+        if readout is not None:
+            self.dense = pack_linears([readout.dense], precision)
+            self.activate = ACTIVATIONS[model.config.activation]
+            self.readout_norm = pack_norm(readout.norm)
 
-
-class PackedLayer:
-    """A decoder layer with its weights as they are now."""
-
-    def __init__(self, layer: DecoderLayer, index: int, precision: Precision) -> None:
-        look_back, look_up, feed_forward = layer.self_attention, layer.cross_attention, layer.feed_forward
-        self.index = index
-        self.heads = (look_back.n_heads, look_back.n_kv_heads, look_back.n_kv_heads)
-        self.d_head = look_back.d_head
-        self.self_in = pack_linears([look_back.query, look_back.key, look_back.value], precision)
-        self.self_out = pack_linears([look_back.output], precision)
-        self.cross_in = pack_linears([look_up.query], precision)
-        self.cross_out = pack_linears([look_up.output], precision)
-        self.inner = pack_linears([feed_forward.inner], precision, rectify=True)
-        self.outer = pack_linears([feed_forward.outer], precision)
-        self.residuals = [pack_residual(cast(Residual, residual)) for residual in layer.residuals]
-
-    def __call__(self, x: Tensor, view: View, source: tuple[Tensor, Tensor]) -> Tensor:
-        """x [R, D]; `source` are the cross-attention's keys and values [B, G, S, K] -> [R, D]."""
-
-        def look_back(x: Tensor) -> Tensor:
-            queries, keys, values = self.split(self.self_in(x), view).split_with_sizes(self.heads, 1)
-            keys, values = view.cache.write(self.index, keys, values)
-            return self.self_out(self.mix(queries, keys, values, view.slots))
-
-        def look_up(x: Tensor) -> Tensor:
-            return self.cross_out(self.mix(self.split(self.cross_in(x), view), *source, view.source))
-
-        x = self.residuals[0](x, look_back)
-        x = self.residuals[1](x, look_up)
-        return self.residuals[2](x, lambda x: self.outer(self.inner(x)))
-
-    def split(self, x: Tensor, view: View) -> Tensor:
-        """[R, heads·K] -> [B, heads, beams, K]."""
-        return x.view(-1, view.cache.beams, x.shape[1] // self.d_head, self.d_head).transpose(1, 2)
-
-    def mix(self, queries: Tensor, keys: Tensor, values: Tensor, view: Tensor | None) -> Tensor:
-        """The soft lookup of all beams of a sentence at once: queries [B, H, beams, K] -> [R, H·K]."""
-        grouped = self.heads[0] != self.heads[1]
-        mixed = scaled_dot_product_attention(queries, keys, values, attn_mask=view, enable_gqa=grouped)
-        return mixed.transpose(1, 2).reshape(-1, self.heads[0] * self.d_head)
+    def __call__(self, x: Tensor) -> Tensor:
+        """[R, D] -> [R, V]."""
+        x = self.norm(x)
+        if self.readout is not None:
+            x = self.readout_norm(self.activate(self.dense(x)))
+        return self.product(x if self.scale == 1 else x * self.scale)
 
 
 class Stepper:
-    """Writes with the weights that a model has now: `start` and `step` like the model's own, several times as fast.
+    """Reads and writes with the weights that a model has now: `start`, `read` and `step` like the model's own, several
+    times as fast.
 
-    Made once for many texts. "int8" keeps the decoder's weights in bytes: faster with many rows, and less exact.
+    Made once for many texts. "int8" keeps the decoder's weights in bytes: faster, and less exact.
     """
 
     @torch.no_grad()
     def __init__(self, model: Transformer, *, precision: Precision = "float32") -> None:
-        layers = model.decoder_layers
-        self.layers = [PackedLayer(layer, index, precision) for index, layer in enumerate(layers)]
-        cross = [layer.cross_attention for layer in layers]
-        self.source = pack_linears([linear for look_up in cross for linear in (look_up.key, look_up.value)], precision)
-        self.norm = pack_norm(model.decoder_norm)
-        self.output = pack(model.output_weight, None, precision=precision)
-        self.table = model.target_table.weight.detach()
-        self.scale = math.sqrt(model.config.d_model) if model.config.embedding_scale else 1.0
-        self.positions = model.positions
+        self.config = config = model.config
+        stack, inputs = model.decoder, model.decoder_inputs
+        cross, turned = config.is_encoder_decoder, 0 if inputs.rotary is None else inputs.rotary.width
+        packed = {layer: PackedLayer(layer, precision, cross=cross, turned=turned) for layer in stack.layers}
+        self.layers = [packed[layer] for layer in stack.layers]
+        self.source = Sources(stack, precision) if cross else None
+        table = model.target_table.weight.detach()
+        self.like = table.new_empty(0)
+        self.inputs, self.output = PackedInputs(inputs, table), Output(model, precision)
+        self.turns = None if inputs.rotary is None else Turns(inputs.rotary, self.like)
+        self.bias, self.coordinates = inputs.bias, inputs.coordinates
+        self.steps, self.halt, self.threshold = stack.steps, stack.halt, stack.threshold
+        windowed = range(len(stack)) if config.window_layers is None else config.window_layers
+        self.windowed = [step in windowed for step in range(len(stack))]
 
     @classmethod
     def of(cls, model: Transformer, *, precision: Precision = "float32") -> "Stepper":
@@ -127,25 +136,98 @@ class Stepper:
             _MADE[model] = (precision, weights, cls(model, precision=precision))
         return _MADE[model][2]
 
-    def start(self, memory: Memory) -> DecoderState:
-        """Nothing written yet: one row a sentence."""
-        sentences, length, _ = memory.states.shape
-        both = self.source(memory.states.flatten(0, 1))  # [B·S, L·2·G·K]
-        both = both.view(sentences, length, len(self.layers), 2, -1, self.layers[0].d_head)
-        both = both.permute(2, 3, 0, 4, 1, 5).contiguous()  # [L, 2, B, G, S, K]
-        source = [(keys, values) for keys, values in both]
-        return DecoderState(source, memory.mask, memory.keep, BeamCache.empty(len(self.layers), source[0][0]))
+    @torch.no_grad()
+    def start(self, memory: Memory | None = None, *, sentences: int = 1) -> DecoderState:
+        """Nothing written yet: one row for each sentence of the memory, or for as many as `sentences` says."""
+        if self.source is not None and memory is None:
+            raise ValueError("this model's decoder looks at a source: give it the encoder's memory")
+        source = [] if self.source is None or memory is None else self.source(memory.states)
+        batch = sentences if memory is None else len(memory.states)
+        groups = self.config.n_kv_heads or self.config.n_heads
+        cache = BeamCache.empty(len(self.layers), self.like.new_empty(batch, groups, 0, self.config.head_width))
+        return DecoderState(source, memory and memory.mask, memory and memory.keep, cache)
 
+    @torch.no_grad()
+    def read(self, tokens: Tensor, state: DecoderState, keep: Tensor | None = None) -> tuple[Tensor, DecoderState]:
+        """Appends many tokens [B, T] to each sentence at once -> the logits [B, V] after its last one, and the new
+        state.
+
+        `keep` [B, T] is True at real tokens, on either side of the padding. Each sentence has one row.
+        """
+        before, length = state.cache.visible.shape[-1], tokens.shape[1]
+        state = replace(state, cache=state.cache.open_many(length, keep))
+        allowed = None
+        if before or keep is not None:
+            allowed = state.cache.visible & CAUSAL.dense(length, before + length, tokens.device)
+        if allowed is not None and keep is not None:
+            # Padding may look anywhere: nobody looks at it, but it must be numbers.
+            allowed = allowed | ~keep[..., None]
+        x = self._advance(tokens, state, state.cache.positions[:, before:], allowed).view(*tokens.shape, -1)
+        last = x[:, -1] if keep is None else x[torch.arange(len(keep), device=keep.device), last_real(keep)]
+        return self.output(last), state
+
+    @torch.no_grad()
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Appends tokens [R] to the rows -> the next token's logits [R, V] and the new state."""
         cache = state.cache.open()
-        check_room(cache.steps, len(self.positions))
-        x = torch.add(self.positions[cache.steps - 1], embedding(tokens, self.table), alpha=self.scale)
-        source_view = None if state.keep is None else opened(state.keep[:, None, None], x)
-        view = View(cache, opened(cache.visible[:, None], x), source_view)
-        for layer, source in zip(self.layers, state.source, strict=True):
-            x = layer(x, view, source)
-        return self.output(self.norm(x)), DecoderState(state.source, state.source_mask, state.keep, cache)
+        state = replace(state, cache=cache)
+        allowed = None if cache.beams == 1 and bool(cache.visible.all()) else cache.visible
+        x = self._advance(tokens.view(-1, cache.beams), state, cache.newest.expand(-1, cache.beams), allowed)
+        return self.output(x), state
+
+    def _advance(self, tokens: Tensor, state: DecoderState, positions: Tensor, allowed: Tensor | None) -> Tensor:
+        """Tokens [B, T] at positions [1 or B, T], in slots that were opened for them -> the last layer's states
+        [B·T, D]. `allowed` [B, T, slots]; None: all slots up to the token's own.
+        """
+        cache = state.cache
+        check_room(cache.steps, self.config.max_length)
+        view = View(
+            cache,
+            tokens.shape[1],
+            self._sights(cache, positions, allowed),
+            turn=None if self.turns is None else self.turns(positions, cache.steps),
+            distance=distances(positions, cache.positions) if self.config.positions == "shaw" else None,
+            source=Sight(None if state.keep is None else self._opened(state.keep[:, None])),
+        )
+        told = self.coordinates(positions)
+        told = None if told is None else told.expand(*tokens.shape, -1).flatten(0, 1)
+        x = self.inputs(tokens, positions)
+        states: list[Tensor] = []
+        for step, layer in enumerate(self.layers):
+            if told is not None and self.steps is not None:
+                x = x + told + self.steps[step]
+            x = layer(x, view, step, state.source[step] if state.source else None)
+            if self.halt is not None:
+                states.append(x)
+        if self.halt is None:
+            return x
+        weights, _ = halting_weights(torch.cat([self.halt(x).sigmoid() for x in states], -1), self.threshold)
+        return (torch.stack(states, -2) * weights[..., None]).sum(-2)
+
+    def _sights(self, cache: BeamCache, positions: Tensor, allowed: Tensor | None) -> list[Sight]:
+        """What each layer may look at."""
+        length, slots, window = positions.shape[1], cache.visible.shape[-1], self.config.window
+        window = None if window is not None and cache.steps <= window else window
+        bias = None if self.bias is None else self.bias(distances(positions, cache.positions))  # [1 or B, H, T, slots]
+        plain = allowed is None and bias is None and self.config.positions != "shaw"
+        if length > 1 and allowed is None and (window is not None or not plain):
+            allowed = CAUSAL.dense(length, slots, positions.device)[None]
+        far = Sight(self._opened(allowed, bias), causal=length > 1 and allowed is None)
+        if window is None:
+            return [far] * len(self.layers)
+        if plain and length == 1:
+            near = Sight(first=slots - window)
+        else:
+            close = positions[:, :, None] - cache.positions[:, None] < window
+            near = Sight(self._opened(close if allowed is None else close & allowed, bias))
+        return [near if windowed else far for windowed in self.windowed]
+
+    def _opened(self, allowed: Tensor | None, bias: Tensor | None = None) -> Tensor | None:
+        """What is added to scores: allowed [1 or B, T, slots], bias [1 or B, H, T, slots] -> [B, 1 or H, T, slots]."""
+        if allowed is None:
+            return bias
+        nothing = self.like.new_zeros(()) if bias is None else bias
+        return torch.where(allowed[:, None], nothing, -math.inf)
 
 
 _MADE: WeakKeyDictionary[Transformer, tuple[Precision, list[tuple[int, int]], Stepper]] = WeakKeyDictionary()

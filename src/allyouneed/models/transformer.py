@@ -1,204 +1,71 @@
-"""The Transformer: an encoder, a decoder, and nothing but attention between them (Vaswani 2017)."""
+"""The Transformer: an encoder, a decoder, or both, and nothing but attention between positions (Vaswani 2017)."""
 
-import math
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from allyouneed.parts.attention import MultiHeadAttention
-from allyouneed.parts.block import Placement, Residual
+from allyouneed.models.config import TransformerConfig as TransformerConfig  # the two are imported together
+from allyouneed.models.inputs import Inputs
+from allyouneed.models.layers import Layer, Look, Past, Source, Stack
+from allyouneed.models.state import DecoderState as DecoderState
+from allyouneed.models.state import Memory as Memory
+from allyouneed.models.state import check_room
 from allyouneed.parts.cache import BeamCache
-from allyouneed.parts.dropout import Dropout
-from allyouneed.parts.feedforward import FeedForward
-from allyouneed.parts.masks import CAUSAL, Mask, explicit, padding
-from allyouneed.parts.positions import real_positions, sinusoids
+from allyouneed.parts.experts import Experts
+from allyouneed.parts.feedforward import ACTIVATIONS, Activation
+from allyouneed.parts.masks import CAUSAL, Mask, explicit, padding, sliding_window
+from allyouneed.parts.norms import norm
+from allyouneed.parts.positions import real_positions
 
 
-@dataclass(frozen=True)
-class TransformerConfig:
-    """Every number of an encoder-decoder Transformer. The defaults are the paper's base model."""
-
-    vocab_size: int
-    d_model: int = 512
-    n_heads: int = 8
-    n_kv_heads: int | None = None
-    d_ff: int = 2048
-    n_encoder_layers: int = 6
-    n_decoder_layers: int = 6
-    norm_placement: Placement = "post"
-    final_norm: bool = False
-    norm_epsilon: float = 1e-5
-    bias: bool = True
-    tied_embeddings: bool = True
-    embedding_scale: bool = True
-    dropout: float = 0.1
-    attention_dropout: float = 0.0
-    max_length: int = 1024
-
-    def __post_init__(self) -> None:
-        """Refuses sizes that no model can have."""
-        for name in ("vocab_size", "d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} = {getattr(self, name)}: at least 1 is needed")
-        if self.d_model % (2 * self.n_heads):
-            raise ValueError(f"d_model {self.d_model} must be an even multiple of n_heads {self.n_heads}")
-        if self.n_kv_heads is not None and (self.n_kv_heads < 1 or self.n_heads % self.n_kv_heads):
-            raise ValueError(f"n_heads {self.n_heads} must be a multiple of n_kv_heads {self.n_kv_heads}")
-        if self.norm_placement not in ("post", "pre"):
-            raise ValueError(f'norm_placement "{self.norm_placement}" is neither "post" nor "pre"')
-        for name in ("dropout", "attention_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} = {getattr(self, name)} is outside [0, 1)")
-
-
-def _attention(config: TransformerConfig) -> MultiHeadAttention:
-    return MultiHeadAttention(
-        config.d_model,
-        config.n_heads,
-        n_kv_heads=config.n_kv_heads,
-        bias=config.bias,
-        dropout=config.attention_dropout,
-    )
-
-
-def _norm(config: TransformerConfig) -> nn.LayerNorm:
-    return nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
-
-
-def _residual(config: TransformerConfig) -> Residual:
-    return Residual(_norm(config), config.dropout, config.norm_placement)
-
-
-class EncoderLayer(nn.Module):
-    """Self-attention, then the feed-forward network, each inside a residual block (section 3.1)."""
+class Readout(nn.Module):
+    """A layer, its activation and a norm before the output: a head for masked words (Devlin 2019, section 3.1)."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = _attention(config)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff, bias=config.bias)
-        self.residuals = nn.ModuleList(_residual(config) for _ in range(2))
+        self.activation: Activation = config.activation
+        self.dense = nn.Linear(config.d_model, config.d_model)
+        self.norm = norm(config.norm, config.d_model, config.norm_epsilon)
 
-    def forward(self, x: Tensor, mask: Mask | None) -> Tensor:
-        """[B, S, D] -> [B, S, D]."""
-
-        def look_around(x: Tensor) -> Tensor:
-            return self.self_attention(x, *self.self_attention.keys_values(x), mask)
-
-        x = self.residuals[0](x, look_around)
-        return self.residuals[1](x, self.feed_forward)
-
-
-class DecoderLayer(nn.Module):
-    """Self-attention over what is written, attention to the source, then the feed-forward network (section 3.1)."""
-
-    def __init__(self, config: TransformerConfig) -> None:
-        super().__init__()
-        self.self_attention = _attention(config)
-        self.cross_attention = _attention(config)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff, bias=config.bias)
-        self.residuals = nn.ModuleList(_residual(config) for _ in range(3))
-
-    def forward(
-        self, x: Tensor, mask: Mask, source: tuple[Tensor, Tensor], source_mask: Mask | None, past: "Past | None" = None
-    ) -> Tensor:
-        """x [B, T, D]; `source` are the cross-attention's keys and values [B, G, S, K] -> [B, T, D]."""
-
-        def look_back(x: Tensor) -> Tensor:
-            keys, values = self.self_attention.keys_values(x)
-            if past is not None:
-                keys, values = past.cache.write(past.layer, keys, values)
-            return self.self_attention(x, keys, values, mask)
-
-        def look_at_source(x: Tensor) -> Tensor:
-            return self.cross_attention(x, *source, source_mask)
-
-        x = self.residuals[0](x, look_back)
-        x = self.residuals[1](x, look_at_source)
-        return self.residuals[2](x, self.feed_forward)
-
-
-@dataclass(frozen=True)
-class Past:
-    """The cache as one layer sees it."""
-
-    cache: BeamCache
-    layer: int
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What the encoder leaves for the decoder: its states [B, S, D], and which of them are real [B, S] (None: all)."""
-
-    states: Tensor
-    keep: Tensor | None
-
-    @property
-    def mask(self) -> Mask | None:
-        """Who may be looked at in the source."""
-        return None if self.keep is None else padding(self.keep)
-
-
-@dataclass(frozen=True)
-class DecoderState:
-    """One row a hypothesis; the rows of a sentence stand side by side and share its source. `step` and `select` use the
-    storage of the state they are given: that one is spent.
-    """
-
-    source: list[tuple[Tensor, Tensor]]  # L × (keys, values), each [B, G, S, K]
-    source_mask: Mask | None
-    keep: Tensor | None
-    cache: BeamCache
-
-    @property
-    def rows(self) -> int:
-        """Hypotheses in all."""
-        return self.cache.visible.shape[0] * self.cache.beams
-
-    @property
-    def device(self) -> torch.device:
-        """Where tokens and row numbers must be."""
-        return self.cache.visible.device
-
-    def select(self, rows: Tensor) -> "DecoderState":
-        """Row i of the new state goes on from row `rows[i]` of this one; the kept sentences have equally many rows."""
-        owners = rows // self.cache.beams
-        sentences = owners.unique_consecutive()
-        moved = len(sentences) != len(self.cache.visible)
-        cache = self.cache.select(rows, sentences, moved=moved)
-        if not moved:
-            return replace(self, cache=cache)
-        keep = None if self.keep is None else self.keep[sentences]
-        source = [(keys[sentences], values[sentences]) for keys, values in self.source]
-        return DecoderState(source, None if keep is None else padding(keep), keep, cache)
-
-
-def check_room(steps: int, positions: int) -> None:
-    """Refuses a text that is longer than a model's positions."""
-    if steps > positions:
-        raise ValueError(f"the text has reached this model's {positions} positions")
+    def forward(self, states: Tensor) -> Tensor:
+        """[..., D] -> [..., D]."""
+        return self.norm(ACTIVATIONS[self.activation](self.dense(states)))
 
 
 class Transformer(nn.Module):
-    """Encoder and decoder over one shared vocabulary (section 3; one matrix serves three places, section 3.4)."""
+    """Encoder, decoder or both, over one vocabulary (section 3; one matrix may serve three places, section 3.4).
+
+    Without an encoder, `decode`, `start` and `read` need no memory; without a decoder, `encode` is all there is, and
+    `logits` says which token could stand at each position.
+    """
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.config = config
-        self.embedding = nn.Embedding(config.vocab_size, config.d_model)
-        self.dropout = Dropout(config.dropout)
-        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
-        self.encoder_norm = _norm(config) if config.final_norm else nn.Identity()
-        self.decoder_norm = _norm(config) if config.final_norm else nn.Identity()
+        both, width = config.is_encoder_decoder, config.d_model
+        self.embedding = nn.Embedding(config.vocab_size, width)
+        if config.n_encoder_layers:
+            self.encoder_inputs = Inputs(config, two_way=True)
+            self.encoder = Stack(config, config.n_encoder_layers, cross=False)
+            self.encoder_norm = self._final_norm()
+        if config.n_decoder_layers:
+            self.decoder_inputs = Inputs(config, two_way=False)
+            self.decoder = Stack(config, config.n_decoder_layers, cross=both)
+            self.decoder_norm = self._final_norm()
+        if both and not config.reads_one_table:
+            self.target_embedding = nn.Embedding(config.vocab_size, width)
+        self.readout = Readout(config) if config.output_transform else None
         if not config.tied_embeddings:
-            self.target_embedding = nn.Embedding(config.vocab_size, config.d_model)
-            self.output = nn.Linear(config.d_model, config.vocab_size, bias=False)
-        self.register_buffer("positions", sinusoids(config.max_length, config.d_model), persistent=False)
-        self.positions: Tensor
+            self.output = nn.Linear(width, config.vocab_size, bias=False)
+        self.output_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
+        self.pooler = nn.Linear(width, width) if config.pooler else None
         self.reset_parameters()
+
+    def _final_norm(self) -> nn.Module:
+        config = self.config
+        return norm(config.norm, config.d_model, config.norm_epsilon) if config.final_norm else nn.Identity()
 
     def reset_parameters(self) -> None:
         """Glorot weights, zero biases, and embeddings of standard deviation 1/√D, so that the scaled ones have 1."""
@@ -212,58 +79,139 @@ class Transformer(nn.Module):
                 nn.init.zeros_(parameter)
 
     @property
-    def decoder_layers(self) -> list[DecoderLayer]:
-        """The decoder from the bottom up."""
-        return cast(list[DecoderLayer], list(self.decoder))
+    def decoder_layers(self) -> list[Layer]:
+        """The decoder's layers, from the bottom up."""
+        return self.decoder.layers
+
+    @property
+    def target_table(self) -> nn.Embedding:
+        """The embeddings of what is written."""
+        one = self.config.reads_one_table or not self.config.is_encoder_decoder
+        return self.embedding if one else self.target_embedding
 
     @property
     def output_weight(self) -> Tensor:
         """The matrix that turns states into logits, [V, D]."""
-        return self.embedding.weight if self.config.tied_embeddings else self.output.weight
+        return self.target_table.weight if self.config.tied_embeddings else self.output.weight
 
-    def embed(self, tokens: Tensor, positions: Tensor, table: nn.Embedding) -> Tensor:
-        """Tokens [B, T] at positions that broadcast to [B, T] -> [B, T, D]."""
-        x = table(tokens)
-        if self.config.embedding_scale:
-            x = x * math.sqrt(self.config.d_model)
-        return self.dropout(x + self.positions[positions])
+    def encode(self, source: Tensor, keep: Tensor | None = None, segments: Tensor | None = None) -> Memory:
+        """source [B, S]; `keep` [B, S] is True at real tokens, on either side of the padding; `segments` [B, S] ->
+        states [B, S, D].
+        """
+        positions = self._positions(source, keep)
+        look = Look(None if keep is None else padding(keep), self.encoder_inputs.place(positions, positions))
+        x = self.encoder_inputs(source, positions, self.embedding, segments)
 
-    def encode(self, source: Tensor, keep: Tensor | None = None) -> Memory:
-        """source [B, S]; `keep` [B, S] is True at real tokens, on either side of the padding -> states [B, S, D]."""
-        self._check_length(source)
-        if keep is None:
-            positions, mask = torch.arange(source.shape[1], device=source.device), None
-        else:
-            positions, mask = real_positions(keep), padding(keep)
-        x = self.embed(source, positions, self.embedding)
-        for layer in self.encoder:
-            x = layer(x, mask)
+        def apply(layer: Layer, step: int, x: Tensor) -> Tensor:
+            return layer(x, look)
+
+        x = self.encoder(x, apply, self.encoder_inputs.coordinates(positions))
         return Memory(self.encoder_norm(x), keep)
 
-    def decode(self, target: Tensor, memory: Memory, mask: Mask = CAUSAL) -> Tensor:
-        """Teacher forcing: target [B, T] begins with the start token and is padded on the right -> states [B, T, D].
+    def pool(self, memory: Memory) -> Tensor:
+        """A vector for the whole text, made from its first token's state: tanh(W h₀ + b) -> [B, D] (BERT's pooler)."""
+        if self.pooler is None:
+            raise ValueError("this model has no pooler")
+        keep, states = memory.keep, memory.states
+        first = states[:, 0] if keep is None else states[torch.arange(len(keep)), keep.int().argmax(1)]
+        return self.pooler(first).tanh()
 
-        Another `mask` than the one that the model was trained with shows what that one is for.
+    def decode(
+        self,
+        target: Tensor,
+        memory: Memory | None = None,
+        mask: Mask = CAUSAL,
+        *,
+        keep: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
+        """Teacher forcing: target [B, T] -> states [B, T, D]. The memory is what an encoder read.
+
+        Text that is padded on the right needs no `keep` [B, T]; on the left it does. `positions` [B, T] are those of
+        texts that were packed into one row. Another `mask` than the one that the model was trained with shows what that
+        one is for.
         """
-        self._check_length(target)
-        x = self.embed(target, torch.arange(target.shape[1], device=target.device), self.target_table)
-        source_mask = memory.mask
-        for layer in self.decoder_layers:
-            x = layer(x, mask, layer.cross_attention.keys_values(memory.states), source_mask)
+        if positions is None:
+            positions = self._positions(target, keep)
+        mask = mask if keep is None else mask & padding(keep)
+        if mask is not CAUSAL:
+            mask = explicit(mask.dense(target.shape[1], target.shape[1], target.device))
+        place = self.decoder_inputs.place(positions, positions)
+        looks = [Look(layer_mask, place) for layer_mask in self._windowed(mask, positions, positions)]
+        sources = self.sources(memory)
+        x = self.decoder_inputs(target, positions, self.target_table)
+
+        def apply(layer: Layer, step: int, x: Tensor) -> Tensor:
+            return layer(x, looks[step], sources[step])
+
+        x = self.decoder(x, apply, self.decoder_inputs.coordinates(positions))
         return self.decoder_norm(x)
+
+    def sources(self, memory: Memory | None) -> list[Source | None]:
+        """For each decoder layer, the keys and values of what the encoder read."""
+        if not self.config.is_encoder_decoder:
+            return [None] * len(self.decoder)
+        if memory is None:
+            raise ValueError("this model's decoder looks at a source: give it the encoder's memory")
+        mask = memory.mask
+        return [Source(*layer.cross_attention.keys_values(memory.states), mask) for layer in self.decoder]
+
+    def features(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Two matrices whose product are the logits: states [..., D] -> [..., D'] and [V, D']."""
+        weight = self.output_weight
+        if self.readout is not None:
+            states = self.readout(states)
+        if self.config.output_scale != 1:
+            states = states * self.config.output_scale
+        if self.output_bias is None:
+            return states, weight
+        one = states.new_ones(*states.shape[:-1], 1)
+        return torch.cat((states, one), -1), torch.cat((weight, self.output_bias[:, None]), -1)
 
     def logits(self, states: Tensor) -> Tensor:
         """[..., D] -> [..., V]."""
-        return linear(states, self.output_weight)
+        return linear(*self.features(states))
 
-    def forward(self, source: Tensor, target: Tensor, keep: Tensor | None = None) -> Tensor:
-        """source [B, S], target [B, T] -> logits [B, T, V] of the token after each target position."""
-        return self.logits(self.decode(target, self.encode(source, keep)))
+    def forward(
+        self, tokens: Tensor, target: Tensor | None = None, keep: Tensor | None = None, segments: Tensor | None = None
+    ) -> Tensor:
+        """tokens [B, S], and of an encoder-decoder target [B, T] -> logits [B, T, V]: of the token after each position
+        of what is written, or of the token at each position of what an encoder alone reads. `keep` [B, S] is True at
+        real tokens.
+        """
+        if not self.config.n_decoder_layers:
+            return self.logits(self.encode(tokens, keep, segments).states)
+        if not self.config.n_encoder_layers:
+            return self.logits(self.decode(tokens, keep=keep))
+        if target is None:
+            raise ValueError("an encoder-decoder needs a target beside its source")
+        return self.logits(self.decode(target, self.encode(tokens, keep)))
 
-    def start(self, memory: Memory) -> DecoderState:
-        """Nothing written yet: one row a sentence."""
-        source = [layer.cross_attention.keys_values(memory.states) for layer in self.decoder_layers]
-        return DecoderState(source, memory.mask, memory.keep, BeamCache.empty(len(self.decoder), source[0][0]))
+    def start(self, memory: Memory | None = None, *, sentences: int = 1) -> DecoderState:
+        """Nothing written yet: one row for each sentence of the memory, or for as many as `sentences` says."""
+        sources = [source for source in self.sources(memory) if source is not None]
+        batch = sentences if memory is None else len(memory.states)
+        groups = self.config.n_kv_heads or self.config.n_heads
+        like = self.embedding.weight.new_empty(batch, groups, 0, self.config.head_width)
+        cache = BeamCache.empty(len(self.decoder), like)
+        pairs = [(source.keys, source.values) for source in sources]
+        return DecoderState(pairs, memory and memory.mask, memory and memory.keep, cache)
+
+    def read(self, tokens: Tensor, state: DecoderState, keep: Tensor | None = None) -> tuple[Tensor, DecoderState]:
+        """Appends many tokens [B, T] to each sentence at once -> the logits [B, V] after its last one, and the state.
+
+        `keep` [B, T] is True at real tokens, on either side of the padding. Each sentence has one row.
+        """
+        before = state.cache.visible.shape[-1]
+        cache = state.cache.open_many(tokens.shape[1], keep)
+        positions = cache.positions[:, before:]
+        look_back = CAUSAL
+        if before or keep is not None:
+            ahead = CAUSAL.dense(tokens.shape[1], cache.visible.shape[-1], tokens.device)
+            look_back = explicit((cache.visible & ahead)[:, None])
+        states, state = self._advance(tokens, replace(state, cache=cache), positions, look_back)
+        last = states[:, -1] if keep is None else states[torch.arange(len(keep)), last_real(keep)]
+        return self.logits(last), state
 
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Appends tokens [R] to the rows -> the next token's logits [R, V] and the new state.
@@ -272,20 +220,57 @@ class Transformer(nn.Module):
         through its own mask, so nothing is copied for them.
         """
         cache = state.cache.open()
-        check_room(cache.steps, self.config.max_length)
-        tokens = tokens.view(-1, cache.beams)
-        x = self.embed(tokens, torch.tensor(cache.steps - 1, device=tokens.device), self.target_table)
+        positions = cache.newest.expand(-1, cache.beams)
         mask = explicit(cache.visible[:, None])
-        for index, layer in enumerate(self.decoder_layers):
-            x = layer(x, mask, state.source[index], state.source_mask, Past(cache, index))
-        return self.logits(self.decoder_norm(x)).flatten(0, 1), replace(state, cache=cache)
+        states, state = self._advance(tokens.view(-1, cache.beams), replace(state, cache=cache), positions, mask)
+        return self.logits(states).flatten(0, 1), state
 
-    @property
-    def target_table(self) -> nn.Embedding:
-        """The embeddings of what is written."""
-        return self.embedding if self.config.tied_embeddings else self.target_embedding
+    def _advance(
+        self, tokens: Tensor, state: DecoderState, positions: Tensor, mask: Mask
+    ) -> tuple[Tensor, DecoderState]:
+        """Runs the decoder over tokens [B, T] in slots that were opened for them -> states [B, T, D]."""
+        cache = state.cache
+        check_room(cache.steps, self.config.max_length)
+        place = self.decoder_inputs.place(positions, cache.positions)
+        masks = self._windowed(mask, positions, cache.positions)
+        x = self.decoder_inputs(tokens, positions, self.target_table)
 
-    def _check_length(self, tokens: Tensor) -> None:
+        def apply(layer: Layer, step: int, x: Tensor) -> Tensor:
+            source = Source(*state.source[step], state.source_mask) if state.source else None
+            return layer(x, Look(masks[step], place, Past(cache, step)), source)
+
+        x = self.decoder(x, apply, self.decoder_inputs.coordinates(positions))
+        return self.decoder_norm(x), state
+
+    def _windowed(self, mask: Mask, queries: Tensor, keys: Tensor) -> list[Mask]:
+        """The mask of each decoder layer: some see only a window of the keys, counted in positions."""
+        window, depth = self.config.window, len(self.decoder)
+        if window is None or bool((queries.max() - keys.min()) < window):
+            return [mask] * depth
+        if queries.dim() == 1 and mask is CAUSAL:
+            near = CAUSAL & sliding_window(window)
+        else:
+            distance = queries[..., :, None] - keys[..., None, :]
+            near = mask & explicit((distance < window) if distance.dim() == 2 else (distance < window)[:, None])
+        layers = range(depth) if self.config.window_layers is None else self.config.window_layers
+        return [near if layer in layers else mask for layer in range(depth)]
+
+    def _positions(self, tokens: Tensor, keep: Tensor | None) -> Tensor:
+        """Where tokens [B, T] stand: [T], or [B, T] where some are padding."""
         if tokens.dim() != 2 or not 0 < tokens.shape[1] <= self.config.max_length:
             wanted = f"[B, T] with T between 1 and max_length {self.config.max_length} is needed"
             raise ValueError(f"tokens {list(tokens.shape)}: {wanted}")
+        return torch.arange(tokens.shape[1], device=tokens.device) if keep is None else real_positions(keep)
+
+    def extra_loss(self) -> Tensor | float:
+        """What the last pass in training adds to its loss: the experts' balance, and the ponder cost of halting."""
+        config = self.config
+        balances = [part.balance for part in self.modules() if isinstance(part, Experts) and part.balance is not None]
+        ponders = [part.ponder for part in self.modules() if isinstance(part, Stack) and part.ponder is not None]
+        balance = config.balance_weight * sum(balances) / max(len(balances), 1)
+        return balance + config.ponder_weight * sum(ponders)
+
+
+def last_real(keep: Tensor) -> Tensor:
+    """Where the last real token of each row stands: keep [B, T] -> [B]."""
+    return keep.shape[1] - 1 - keep.flip(1).int().argmax(1)

@@ -1,13 +1,23 @@
 """The soft lookup: queries are compared with keys, and the values are mixed accordingly (Vaswani 2017, section 3.2)."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.functional import scaled_dot_product_attention
 
+from allyouneed.parts.backends import Backend, Request, flex_attend, pick
+from allyouneed.parts.linear import Linear
 from allyouneed.parts.masks import CAUSAL, Mask
+from allyouneed.parts.positions import RotaryLayout, Turn, rotate
+from allyouneed.parts.relative import ShawEmbeddings
+from allyouneed.parts.sparse import sparse_attend
+from allyouneed.parts.tiled import tiled_attend
 
 
 def attention_scores(query: Tensor, key: Tensor, *, scale: float | None = None) -> Tensor:
@@ -19,13 +29,22 @@ def attention_scores(query: Tensor, key: Tensor, *, scale: float | None = None) 
     return query @ repeat_heads(key, query.shape[-3]).transpose(-2, -1) * scale
 
 
-def attention_weights(query: Tensor, key: Tensor, mask: Mask | None = None, *, scale: float | None = None) -> Tensor:
+def attention_weights(
+    query: Tensor,
+    key: Tensor,
+    mask: Mask | None = None,
+    *,
+    scale: float | None = None,
+    bias: Tensor | None = None,
+) -> Tensor:
     """How much each query looks at each key: softmax(Q Kᵀ / √K), rows add to 1 (equation 1).
 
-    query [B, H, T, K], key [B, G, S, K] with H a multiple of G -> [B, H, T, S]. A row that may look nowhere gives
-    zeros.
+    query [B, H, T, K], key [B, G, S, K] with H a multiple of G -> [B, H, T, S]. `bias`, which broadcasts to that shape,
+    is added to the scores. A row that may look nowhere gives zeros.
     """
     scores = attention_scores(query, key, scale=scale)  # [B, H, T, S]
+    if bias is not None:
+        scores = scores + bias
     if mask is None:
         return scores.softmax(-1)
     allowed = mask.dense(scores.shape[-2], scores.shape[-1], scores.device)
@@ -36,14 +55,21 @@ def attention_weights(query: Tensor, key: Tensor, mask: Mask | None = None, *, s
 
 
 def naive_attend(
-    query: Tensor, key: Tensor, value: Tensor, mask: Mask | None = None, *, scale: float | None = None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Mask | None = None,
+    *,
+    scale: float | None = None,
+    bias: Tensor | None = None,
+    dropout: float = 0.0,
 ) -> Tensor:
     """Attention(Q, K, V) = softmax(Q Kᵀ / √K) V, as it is written: the definition that `attend` is held to.
 
     query [B, H, T, K], key and value [B, G, S, K] -> [B, H, T, K].
     """
-    weights = attention_weights(query, key, mask, scale=scale)  # [B, H, T, S]
-    return weights @ repeat_heads(value, query.shape[-3])
+    weights = attention_weights(query, key, mask, scale=scale, bias=bias)  # [B, H, T, S]
+    return functional.dropout(weights, dropout) @ repeat_heads(value, query.shape[-3])
 
 
 def attend(
@@ -53,27 +79,62 @@ def attend(
     mask: Mask | None = None,
     *,
     scale: float | None = None,
+    bias: Tensor | None = None,
     dropout: float = 0.0,
+    backend: Backend | Literal["auto"] = "auto",
 ) -> Tensor:
-    """The same lookup through torch's fused kernel, which never holds the [T, S] weights.
+    """The same lookup, computed by the backend that is fastest for these arguments, or by the one that is asked for.
 
-    query [B, H, T, K], key and value [B, G, S, K] -> [B, H, T, K]. `dropout` drops weights (only while training).
+    query [B, H, T, K], key and value [B, G, S, K] -> [B, H, T, K]. `bias`, which broadcasts to [B, H, T, S], is added
+    to the scores; `dropout` drops weights (only while training). Raises UsageError where the backend cannot do this.
     """
     if query.device.type == "cpu" and query.dtype != torch.float32 and torch.is_autocast_enabled("cpu"):
         # The kernel's backward pass is several times slower in bfloat16 than in float32 there.
         with torch.autocast("cpu", enabled=False):
-            return attend(query.float(), key.float(), value.float(), mask, scale=scale, dropout=dropout)
+            query, key, value = query.float(), key.float(), value.float()
+            return attend(query, key, value, mask, scale=scale, bias=bias, dropout=dropout, backend=backend)
+    request = Request.of(query, key, value, mask, bias=bias, dropout=dropout)
+    lookup = LOOKUPS[pick(backend, request)]
+    dropped = {"dropout": dropout} if dropout else {}
+    return lookup(query, key, value, mask, scale=scale, bias=bias, **dropped)
+
+
+def fused_attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Mask | None = None,
+    *,
+    scale: float | None = None,
+    bias: Tensor | None = None,
+    dropout: float = 0.0,
+) -> Tensor:
+    """The same lookup through torch's fused kernel, which never holds the [T, S] weights; takes and gives what `attend`
+    does.
+    """
     grouped = key.shape[-3] != query.shape[-3]
     lookup = partial(
         scaled_dot_product_attention, query, key, value, scale=scale, dropout_p=dropout, enable_gqa=grouped
     )
-    if mask is None or (mask is CAUSAL and query.shape[-2] == key.shape[-2]):
+    if bias is None and (mask is None or (mask is CAUSAL and query.shape[-2] == key.shape[-2])):
         return lookup(is_causal=mask is CAUSAL)
+    if mask is None:
+        return lookup(attn_mask=bias)
     allowed = mask.dense(query.shape[-2], key.shape[-2], query.device)
     empty = ~allowed.any(-1, keepdim=True)
-    if not bool(empty.any()):
-        return lookup(attn_mask=allowed)
-    return lookup(attn_mask=allowed | empty).masked_fill(empty, 0.0)
+    some_empty = bool(empty.any())
+    opened = allowed | empty if some_empty else allowed
+    mixed = lookup(attn_mask=opened if bias is None else bias.masked_fill(~opened, -math.inf))
+    return mixed.masked_fill(empty, 0.0) if some_empty else mixed
+
+
+LOOKUPS: dict[Backend, Callable[..., Tensor]] = {
+    "naive": naive_attend,
+    "tiled": tiled_attend,
+    "fused": fused_attend,
+    "sparse": sparse_attend,
+    "flex": flex_attend,
+}
 
 
 def repeat_heads(heads: Tensor, n_heads: int) -> Tensor:
@@ -84,42 +145,108 @@ def repeat_heads(heads: Tensor, n_heads: int) -> Tensor:
     return heads if n_heads == groups else heads.repeat_interleave(n_heads // groups, dim=-3)
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where the queries and keys of a pass stand, as far as the position scheme lets the attention know."""
+
+    turn: Turn | None = None  # of rotary positions: cosines and sines at the queries, [1 or B, 1, T, K'/2]
+    bias: Tensor | None = None  # of ALiBi and T5: added to the scores, [1 or B, H, T, S]
+    distance: Tensor | None = None  # for Shaw's embeddings: [T, S] or [B, T, S]
+
+
+NOWHERE = Place()
+
+
 class MultiHeadAttention(nn.Module):
-    """Several lookups side by side, each in its own projection of width K = D / H (Vaswani 2017, section 3.2.2).
+    """Several lookups side by side, each in its own projection of width K (Vaswani 2017, section 3.2.2).
 
     The keys and values are made by `keys_values` and handed to `forward`, so that a cache, or the beams of one
     sentence, can share them. `n_kv_heads` < `n_heads` lets groups of query heads share keys and values (Ainslie 2023).
+
+    `query_norm` and `key_norm` are norms over K, `relative` embeds distances; without them nothing is done.
     """
 
     def __init__(
-        self, d_model: int, n_heads: int, *, n_kv_heads: int | None = None, bias: bool = True, dropout: float = 0.0
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        n_kv_heads: int | None = None,
+        d_head: int | None = None,
+        bias: bool = True,
+        qkv_bias: bool | None = None,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
-        if d_model % n_heads or n_heads % n_kv_heads:
+        if (d_head is None and d_model % n_heads) or n_heads % n_kv_heads:
             raise ValueError(
                 f"d_model {d_model}, n_heads {n_heads}, n_kv_heads {n_kv_heads}: each must divide the one before"
             )
-        self.n_heads, self.n_kv_heads, self.d_head, self.dropout = n_heads, n_kv_heads, d_model // n_heads, dropout
-        self.query = nn.Linear(d_model, n_heads * self.d_head, bias=bias)
-        self.key = nn.Linear(d_model, n_kv_heads * self.d_head, bias=bias)
-        self.value = nn.Linear(d_model, n_kv_heads * self.d_head, bias=bias)
-        self.output = nn.Linear(n_heads * self.d_head, d_model, bias=bias)
+        self.n_heads, self.n_kv_heads, self.dropout = n_heads, n_kv_heads, dropout
+        self.d_head = d_model // n_heads if d_head is None else d_head
+        self.scale: float | None = None  # None: 1 / √K
+        self.layout: RotaryLayout = "halves"
+        qkv_bias = bias if qkv_bias is None else qkv_bias
+        self.query = Linear(d_model, n_heads * self.d_head, bias=qkv_bias)
+        self.key = Linear(d_model, n_kv_heads * self.d_head, bias=qkv_bias)
+        self.value = Linear(d_model, n_kv_heads * self.d_head, bias=qkv_bias)
+        self.output = Linear(n_heads * self.d_head, d_model, bias=bias)
+        self.query_norm: nn.Module | None = None
+        self.key_norm: nn.Module | None = None
+        self.relative: ShawEmbeddings | None = None
 
     def split(self, x: Tensor) -> Tensor:
         """[B, T, heads·K] -> [B, heads, T, K]."""
         return x.unflatten(-1, (-1, self.d_head)).transpose(1, 2)
 
-    def queries(self, x: Tensor) -> Tensor:
+    def queries(self, x: Tensor, place: Place = NOWHERE) -> Tensor:
         """[B, T, D] -> [B, H, T, K]."""
-        return self.split(self.query(x))
+        heads = self.split(self.query(x))
+        heads = heads if self.query_norm is None else self.query_norm(heads)
+        return heads if place.turn is None else rotate(heads, place.turn, self.layout)
 
-    def keys_values(self, context: Tensor) -> tuple[Tensor, Tensor]:
-        """[B, S, D] -> keys and values, each [B, G, S, K]."""
-        return self.split(self.key(context)), self.split(self.value(context))
+    def keys_values(self, context: Tensor, place: Place = NOWHERE) -> tuple[Tensor, Tensor]:
+        """[B, S, D] -> keys and values, each [B, G, S, K]. `place` is where `context` stands."""
+        keys, values = self.split(self.key(context)), self.split(self.value(context))
+        keys = keys if self.key_norm is None else self.key_norm(keys)
+        return (keys if place.turn is None else rotate(keys, place.turn, self.layout)), values
 
-    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Mask | None = None) -> Tensor:
+    def weights(
+        self,
+        x: Tensor,
+        keys: Tensor,
+        mask: Mask | None = None,
+        place: Place = NOWHERE,
+        *,
+        head: int | None = None,
+    ) -> Tensor:
+        """How much each head, or the one asked for, looks at each key: x [B, T, D], keys [B, G, S, K] -> [B, H or 1, T,
+        S].
+        """
+        queries = self.queries(x, place)
+        if head is not None:
+            group = head * self.n_kv_heads // self.n_heads
+            queries, keys = queries[:, head : head + 1], keys[:, group : group + 1]
+            place = place if place.bias is None else replace(place, bias=place.bias[..., head : head + 1, :, :])
+        return attention_weights(queries, keys, mask, scale=self.scale, bias=self._bias(queries, place))
+
+    def forward(
+        self, x: Tensor, keys: Tensor, values: Tensor, mask: Mask | None = None, place: Place = NOWHERE
+    ) -> Tensor:
         """x [B, T, D], keys and values [B, G, S, K] -> [B, T, D]."""
         dropout = self.dropout if self.training else 0.0
-        mixed = attend(self.queries(x), keys, values, mask, dropout=dropout)  # [B, H, T, K]
+        queries = self.queries(x, place)
+        bias = self._bias(queries, place)
+        mixed = attend(queries, keys, values, mask, scale=self.scale, bias=bias, dropout=dropout)  # [B, H, T, K]
+        if self.relative is not None and place.distance is not None:
+            # What is looked at where must be known here: the kernel does not tell.
+            weights = attention_weights(queries, keys, mask, scale=self.scale, bias=bias)
+            mixed = mixed + self.relative.mixed(weights, place.distance)
         return self.output(mixed.transpose(1, 2).flatten(2))
+
+    def _bias(self, queries: Tensor, place: Place) -> Tensor | None:
+        if self.relative is None or place.distance is None:
+            return place.bias
+        scale = 1 / math.sqrt(self.d_head) if self.scale is None else self.scale
+        return self.relative.scores(queries, place.distance) * scale

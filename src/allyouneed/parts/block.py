@@ -22,8 +22,12 @@ class Residual(nn.Module):
         self.dropout = Dropout(dropout)
         self.placement = placement
 
+    def change(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """What the sub-layer adds to x, with its norm before it: [B, T, D] -> [B, T, D]."""
+        return self.dropout(sublayer(self.norm(x)))
+
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """[B, T, D] -> [B, T, D]."""
         if self.placement == "pre":
-            return x + self.dropout(sublayer(self.norm(x)))
+            return x + self.change(x, sublayer)
         return self.norm(x + self.dropout(sublayer(x)))

@@ -1,5 +1,6 @@
-"""Products with weights that are read again and again: laid out once, so that few rows are multiplied fast."""
+"""Products with weights that are read again and again: whatever the number of rows, at the speed that memory allows."""
 
+import warnings
 from collections.abc import Callable
 from typing import Literal, get_args
 
@@ -8,17 +9,22 @@ from torch import Tensor
 from torch.nn.functional import linear, relu
 
 from allyouneed.errors import UsageError
+from allyouneed.parts.linear import onednn_linear
 
 Precision = Literal["float32", "int8"]
 Product = Callable[[Tensor], Tensor]
 
-LARGE = 2**17  # weights from which oneDNN's own layout saves more than its calls cost
+LARGE = 2**17  # weights from which another call than torch's plain one saves more than it costs
+FEW = 2  # rows up to which the time goes into reading the weights
+HEAVY = 2**20  # weights in bytes that are too many to stay in the cache from one step to the next
+MANY = 32  # rows from which oneDNN's own layout saves too little to hold the weights twice
 
 
 def pack(weight: Tensor, bias: Tensor | None, *, precision: Precision = "float32", rectify: bool = False) -> Product:
     """What computes x Wᵀ + b for rows [R, in] -> [R, out], or max(0, x Wᵀ + b) where `rectify`.
 
-    `weight` is [out, in]. "int8" keeps it in bytes (on the CPU alone), "float32" as it is.
+    `weight` is [out, in]. "float32" reads it where it lies, and copies it once it is multiplied with more than a few
+    rows and fewer than many; "int8" keeps it in bytes (on the CPU alone).
     """
     if precision not in get_args(Precision):
         raise UsageError(f'precision "{precision}" is none of {", ".join(get_args(Precision))}')
@@ -27,39 +33,53 @@ def pack(weight: Tensor, bias: Tensor | None, *, precision: Precision = "float32
     if precision == "int8":
         if not on_cpu:
             raise UsageError(f'precision "int8" is for the CPU, and this model is on "{weight.device.type}"')
-        product = _bytes_product(weight, bias)
-    elif not on_cpu or weight.dtype != torch.float32 or not torch.backends.mkldnn.is_available():
-        product = _plain_product(weight, bias)
-    elif weight.numel() < LARGE:
-        product = _transposed_product(weight, bias)
-    else:
-        return _onednn_product(weight, bias, "relu" if rectify else "none")
-    return (lambda x: relu(product(x))) if rectify else product
+        heavy = weight.numel() >= HEAVY and weight.dtype == torch.float32 and can_use_fbgemm()
+        product = (_fbgemm_product if heavy else bytes_product)(weight, bias)
+        return (lambda x: relu(product(x))) if rectify else product
+    has_onednn = torch.backends.mkldnn.is_available()
+    if on_cpu and has_onednn and weight.dtype == torch.float32 and weight.numel() >= LARGE:
+        return _LargeProduct(weight, bias, rectify)
+    return (lambda x: relu(linear(x, weight, bias))) if rectify else (lambda x: linear(x, weight, bias))
 
 
-def _plain_product(weight: Tensor, bias: Tensor | None) -> Product:
-    return lambda x: linear(x, weight, bias)
+class _LargeProduct:
+    """A product in float32 whose weights are worth a choice of the way they are read."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None, rectify: bool) -> None:
+        self.weight, self.bias, self.then = weight.contiguous(), bias, "relu" if rectify else "none"
+        self.packed: Tensor | None = None
+        # With few rows torch's own product keeps one core busy, and memory half idle: each core gets a share of the
+        # outputs, as one of a batch of products.
+        shares = torch.get_num_threads()
+        self.shares = self.weight.view(shares, -1, weight.shape[1]) if len(weight) % shares == 0 else None
+        self.share_bias = None if bias is None or self.shares is None else bias.view(shares, -1, 1)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if x.shape[0] <= FEW and self.shares is not None:
+            return self._few(x, self.shares)
+        if self.packed is None and x.shape[0] < MANY:
+            self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight, None)
+        return onednn_linear(x, self.weight if self.packed is None else self.packed, self.bias, self.then)
+
+    def _few(self, x: Tensor, shares: Tensor) -> Tensor:
+        # Strides are given, for a tensor of one row may have any, and the library takes its slow way with most.
+        rows, width = x.shape
+        columns = x.contiguous().as_strided((shares.shape[0], width, rows), (0, 1, width))
+        products = shares.bmm(columns) if self.share_bias is None else self.share_bias.baddbmm(shares, columns)
+        products = products.view(1, -1) if rows == 1 else products.view(-1, rows).t().contiguous()
+        return products.relu_() if self.then == "relu" else products
 
 
-def _transposed_product(weight: Tensor, bias: Tensor | None) -> Product:
-    columns = weight.t().contiguous()
-    return (lambda x: x.mm(columns)) if bias is None else (lambda x: torch.addmm(bias, x, columns))
+def to_bytes(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows [R, in] as whole numbers between -127 and 127, and what one is worth in each row [R, 1]."""
+    scale = x.abs().amax(1, keepdim=True).clamp_(min=1e-20).div_(127)
+    return (x / scale).round_().to(torch.int8), scale
 
 
-def _onednn_product(weight: Tensor, bias: Tensor | None, then: str) -> Product:
-    # The two calls that torch's own compiler makes for a frozen linear layer.
-    packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), None)
-    multiply = torch.ops.mkldnn._linear_pointwise.default
-    return lambda x: multiply(x, packed, bias, then, [], "")
-
-
-def _bytes_product(weight: Tensor, bias: Tensor | None) -> Product:
-    """Each output and each row has its own scale, so that a row's result does not depend on the rows beside it."""
-
-    def to_bytes(x: Tensor) -> tuple[Tensor, Tensor]:
-        scale = x.abs().amax(1, keepdim=True).clamp_(min=1e-20).div_(127)
-        return (x / scale).round_().to(torch.int8), scale
-
+def bytes_product(weight: Tensor, bias: Tensor | None) -> Product:
+    """Whole numbers are multiplied, and then get their scales. Each output and each row has its own, so that a row's
+    result does not depend on the rows beside it.
+    """
     rows, scale = to_bytes(weight)
     columns, scale = rows.t(), scale[:, 0]
 
@@ -67,5 +87,34 @@ def _bytes_product(weight: Tensor, bias: Tensor | None) -> Product:
         x, x_scale = to_bytes(x)
         scaled = torch.ops.aten._int_mm(x, columns) * x_scale
         return scaled * scale if bias is None else torch.addcmul(bias, scaled, scale)
+
+    return product
+
+
+def can_use_fbgemm() -> bool:
+    """Does this torch hold FBGEMM, which lays weights out anew and then streams them several times as fast?"""
+    return "fbgemm" in torch.backends.quantized.supported_engines and hasattr(torch, "quantize_per_channel")
+
+
+def _fbgemm_product(weight: Tensor, bias: Tensor | None) -> Product:
+    # It takes one scale for all rows, from their extremes: each row is brought to a largest number of 1, and a last row
+    # holds the extremes.
+    scale = weight.abs().amax(1).clamp_min(1e-20) / 127
+    zeros = torch.zeros(len(scale), dtype=torch.long)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # tensors in bytes may go one day: `can_use_fbgemm` will know
+        rows = torch.quantize_per_channel(weight.float(), scale.double(), zeros, 0, torch.qint8)
+    torch.backends.quantized.engine = "fbgemm"
+    packed = torch.ops.quantized.linear_prepack(rows, None)
+    extremes = weight.new_zeros(1, weight.shape[1], dtype=torch.float32)
+    extremes[0, 0], extremes[0, 1:] = 1, -1
+    # Without instructions for such products, pairs of them are added in 16 bits, which 8 bits a number would overflow.
+    coarse = not torch.cpu._is_vnni_supported()  # pyright: ignore[reportPrivateUsage]  # torch says it nowhere else
+    multiply = torch.ops.quantized.linear_dynamic.default
+
+    def product(x: Tensor) -> Tensor:
+        largest = torch.linalg.vector_norm(x, torch.inf, 1, keepdim=True).clamp_min_(1e-20)
+        found = multiply(torch.cat((x / largest, extremes)), packed, coarse)[:-1]
+        return found.mul_(largest) if bias is None else torch.addcmul(bias, found, largest)
 
     return product
