@@ -5,24 +5,22 @@ are known `recipe.toml` (what made it), `metrics.jsonl` (how the training went) 
 """
 
 import json
-import shutil
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from allyouneed.checkpoints.atomic import staged_folder
+from allyouneed.checkpoints.weights import EmptyParameters, Weights, check_numbers, stored, write_safetensors
 from allyouneed.errors import InputError, nearest
 from allyouneed.models.transformer import Transformer, TransformerConfig
+from allyouneed.text.foreign import load_vocabulary
 from allyouneed.text.tokenizer import Tokenizer
+from allyouneed.text.vocabulary import Vocabulary
 
 FORMAT = 1
 ARCHITECTURES = {"transformer": (TransformerConfig, Transformer)}
@@ -35,14 +33,14 @@ class SavedModel(NamedTuple):
 
     config: TransformerConfig
     model: Transformer
-    tokenizer: Tokenizer
+    tokenizer: Vocabulary
     recipe: str | None
 
 
 def save_model(
     folder: Path,
     model: Transformer,
-    tokenizer: Tokenizer,
+    tokenizer: Vocabulary,
     *,
     recipe_text: str | None = None,
     metrics_text: str | None = None,
@@ -65,23 +63,20 @@ def save_model(
             if text is not None:
                 (staging / name).write_text(text, "utf-8", newline="\n")
         tokenizer.save(staging / TOKENIZER)
-        try:
-            save_file(tensors, staging / WEIGHTS, metadata={"format": "pt"})
-        except SafetensorError as error:
-            raise OSError(f"{error}") from error
-        shutil.copymode(staging / CONFIG, staging / WEIGHTS)  # the library makes files that only their owner may read
+        write_safetensors(staging / WEIGHTS, tensors, staging / CONFIG)
 
 
 def load_model(folder: Path) -> SavedModel:
-    """Reads a model folder. The weights are read through a memory map, one tensor at a time.
+    """Reads a model folder. The weights are memory-mapped: what is float32 in the file is not copied.
 
     Raises InputError with one sentence for a missing, foreign, truncated or damaged file, for the first tensor that
     does not fit, for weights that are not numbers, and for a tokenizer that belongs to another model.
     """
     check_folder(folder)
     architecture, config = read_config(folder / CONFIG)
-    tokenizer = Tokenizer.load(folder / TOKENIZER)
-    if tokenizer.vocab_size != config.vocab_size:
+    tokenizer = load_vocabulary(folder, config.line)
+    own = isinstance(tokenizer, Tokenizer)  # one of another kind may have fewer pieces than its model has embeddings
+    if tokenizer.vocab_size > config.vocab_size or (own and tokenizer.vocab_size != config.vocab_size):
         raise InputError(
             f"{folder / TOKENIZER} has {tokenizer.vocab_size:,} pieces, but the model's vocabulary has "
             f"{config.vocab_size:,}: the tokenizer belongs to another model."
@@ -119,7 +114,7 @@ def read_config(path: Path) -> tuple[str, TransformerConfig]:
     kind = ARCHITECTURES[architecture][0]
     check_fields(path, kind, values)
     try:
-        return architecture, kind(**values)
+        return architecture, kind.from_fields(values)
     except ValueError as error:
         raise InputError(f"{path}: {error}.") from error
 
@@ -144,6 +139,8 @@ def fits(value: object, hint: Any) -> bool:
         return any(fits(value, option) for option in get_args(hint))
     if get_origin(hint) is Literal:
         return value in get_args(hint)
+    if get_origin(hint) is tuple:
+        return isinstance(value, list) and all(fits(item, get_args(hint)[0]) for item in cast(list[object], value))
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
     return type(value) is hint
@@ -160,63 +157,24 @@ def own_tensors(model: nn.Module) -> dict[str, Tensor]:
     return tensors
 
 
-def stored(name: str, tensor: Tensor, dtype: torch.dtype) -> Tensor:
-    """The tensor as it goes into the file."""
-    if not tensor.is_floating_point():
-        return tensor.detach().cpu().contiguous()
-    if dtype == torch.float16 and bool((tensor.abs() > torch.finfo(dtype).max).any()):
-        raise InputError(f"{name} holds a weight beyond ±65504, the range of float16: save in float32.")
-    return tensor.detach().to("cpu", dtype).contiguous()
-
-
 @torch.no_grad()
 def fill(model: nn.Module, path: Path) -> None:
-    """Copies the weights of a file into the model, after every name and shape was checked."""
+    """Puts the weights of a file into the model, after every name and shape was checked."""
+    weights = Weights([path])
     tensors = own_tensors(model)
-    with opened(path) as file:
-        names: set[str] = set(file.keys())
-        for name, tensor in tensors.items():
-            if name not in names:
-                raise InputError(f"{path} has no tensor {name}: the weights belong to another model.")
-            shape = list(file.get_slice(name).get_shape())
-            if shape != list(tensor.shape):
-                raise InputError(f"{path}: {name} has the shape {shape}, but the config asks for {list(tensor.shape)}.")
-        extra = sorted(names - tensors.keys())
-        if extra:
-            raise InputError(f"{path} holds a tensor {extra[0]} that the config has no place for.")
-        for name, tensor in tensors.items():
-            tensor.copy_(file.get_tensor(name))
-            if not bool(torch.isfinite(tensor).all()):
-                raise InputError(f"{path}: {name} holds values that are not finite numbers, so the model is spoilt.")
-
-
-@contextmanager
-def opened(path: Path) -> Generator[Any]:
-    """A safetensors file, memory-mapped. Raises InputError where it is cut short or something else."""
-    try:
-        with safe_open(path, "pt") as file:
-            yield file
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{path} {ailment(path, error)}.") from error
-
-
-def ailment(path: Path, error: Exception) -> str:
-    """Why a file cannot be read as safetensors: the header says how long the whole must be."""
-    with path.open("rb") as file:
-        size = path.stat().st_size
-        head = int.from_bytes(file.read(8), "little")
-        opening = file.read(1)
-        if size < 8 or opening != b"{":
-            return "is not a safetensors file"
-        if 8 + head > size:
-            return f"is cut short: {size:,} bytes, and its header alone takes {8 + head:,}"
-        file.seek(8)
-        try:
-            header: dict[str, Any] = json.loads(file.read(head))
-            whole = 8 + head + max(entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__")
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return f"is damaged: {error}"
-    return f"is {'cut short' if size < whole else 'damaged'}: {size:,} bytes where {whole:,} belong"
+    for name, tensor in tensors.items():
+        if name not in weights.names:
+            raise InputError(f"{path} has no tensor {name}: the weights belong to another model.")
+        shape = weights.shape(name)
+        if shape != list(tensor.shape):
+            raise InputError(f"{path}: {name} has the shape {shape}, but the config asks for {list(tensor.shape)}.")
+    extra = sorted(weights.names - tensors.keys())
+    if extra:
+        raise InputError(f"{path} holds a tensor {extra[0]} that the config has no place for.")
+    read = {name: weights.tensor(name) for name in tensors}
+    for name, tensor in read.items():
+        check_numbers(f"{path}: {name}", tensor)
+    model.load_state_dict(read, assign=True)
 
 
 def read_text(path: Path) -> str | None:
@@ -227,12 +185,3 @@ def read_text(path: Path) -> str | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
-
-
-class EmptyParameters(TorchFunctionMode):
-    """Within it a module is built without drawing its first weights: a file fills them, and no random state moves."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(func, "__module__", None) == "torch.nn.init" or func in (Tensor.uniform_, Tensor.normal_):
-            return args[0] if args else kwargs["tensor"]
-        return func(*args, **(kwargs or {}))

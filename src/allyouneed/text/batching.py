@@ -1,4 +1,4 @@
-"""Batches under a token budget: pool, sort by length, check then append."""
+"""Batches under a token budget: pool, sort by length, check then append. Rows of several short texts."""
 
 import math
 
@@ -44,6 +44,21 @@ def token_batches(lengths: Lengths, *, max_tokens: int, seed: int, epoch: int, p
     if len(rest):
         batches.append(rest)
     return [batches[place] for place in random.permutation(len(batches))]
+
+
+def packed_rows(sizes: Lengths, order: Indices, room: int) -> list[Indices]:
+    """Puts pieces of `sizes` [N] into rows of at most `room` tokens, one after another in `order`: numbers of pieces.
+
+    A row is closed when the next piece has no room in it. Every piece of `order` is in exactly one row.
+    """
+    rows: list[Indices] = []
+    start = used = 0
+    for place, size in enumerate(sizes[order].tolist()):
+        if place > start and used + size > room:
+            rows.append(order[start:place])
+            start, used = place, 0
+        used += size
+    return [*rows, order[start:]] if len(order) else rows
 
 
 def _pack(rows: Indices, longest: Indices, max_tokens: int) -> tuple[list[Indices], Indices]:

@@ -5,7 +5,7 @@ import io
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -93,6 +93,28 @@ def read_pairs(
             skipped.add(pair.file, pair.line)
     if not found:
         raise InputError(f'"{source_path}" holds no pair with text on both sides.')
+
+
+def read_documents(path: str | Path, *, lines: bool = False) -> Iterator[str]:
+    r"""Yields the documents of a plain text: what stands between empty lines, its lines joined by `\n`.
+
+    With `lines` each line is a document of its own. Blank lines are in no document.
+
+    Raises InputError as `read_lines` does, and for a file without any text.
+    """
+    found = False
+    held: list[str] = []
+    for line in chain(read_lines(path), [""]):
+        if line.strip():
+            held.append(line)
+            if not lines:
+                continue
+        if held:
+            found = True
+            yield "\n".join(held)
+            held = []
+    if not found:
+        raise InputError(f'"{path}" holds no text.')
 
 
 def read_aligned(source_path: str | Path, target_path: str | Path) -> Iterator[Pair]:
