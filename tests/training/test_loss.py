@@ -1,13 +1,14 @@
 """The blockwise loss against its definition, and the schedule against the paper's formula."""
 
 import math
+from typing import Any, cast
 
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
 from allyouneed.training.loss import ROWS, naive_smoothed_cross_entropy, smoothed_cross_entropy
-from allyouneed.training.schedules import inverse_square_root
+from allyouneed.training.schedules import Schedule, falling, inverse_square_root
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -43,3 +44,16 @@ def test_cooldown_ends_near_zero() -> None:
     assert rates[0] == pytest.approx(1 / math.sqrt(90))
     assert rates[1] == pytest.approx(10 / 11 / math.sqrt(91))
     assert rates[2] == pytest.approx(1 / 11 / math.sqrt(100))
+
+
+@pytest.mark.parametrize(("schedule", "middle"), [("linear", 0.55), ("cosine", 0.55), ("linear", 0.5)])
+def test_rates_that_fall_to_a_share_of_the_peak(schedule: Schedule, middle: float) -> None:
+    final = 2 * middle - 1
+    shape = {"schedule": schedule, "peak": 2.0, "warmup": 10, "updates": 110, "final": final}
+    rates = [falling(update, **cast(Any, shape)) for update in (1, 10, 60, 110, 200)]
+    assert rates == pytest.approx([0.2, 2.0, 2 * middle, 2 * final, 2 * final])
+
+
+def test_a_cosine_falls_slowly_at_both_ends() -> None:
+    rates = [falling(u, schedule="cosine", peak=1.0, warmup=1, updates=101, final=0.0) for u in (1, 26, 51, 76, 101)]
+    assert rates == pytest.approx([1.0, (1 + math.sqrt(0.5)) / 2, 0.5, (1 - math.sqrt(0.5)) / 2, 0.0])

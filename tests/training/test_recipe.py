@@ -5,9 +5,12 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from toy import TINY, TINY_DATA, toy_text
 
 from allyouneed.errors import UsageError
-from allyouneed.models.presets import configure
+from allyouneed.models.presets import configure, count_parameters
+from allyouneed.tasks.registry import TASKS
+from allyouneed.training import train
 from allyouneed.training.recipe import Recipe, parse_recipe, read_recipe, to_toml
 
 PAIR = '[[data.train]]\nsource = "a.tsv"\n[[data.dev]]\nsource = "b.tsv"\n'
@@ -69,8 +72,46 @@ def test_shipped_recipes_are_whole(path: Path) -> None:
     recipe = read_recipe(path)
     assert isinstance(recipe, Recipe)
     assert recipe.description
-    configure(recipe.model.preset, **{**(recipe.model.model_extra or {}), "vocab_size": recipe.tokenizer.vocab_size})
+    config = configure(
+        recipe.model.preset, **{**(recipe.model.model_extra or {}), "vocab_size": recipe.tokenizer.vocab_size}
+    )
+    assert config.line == TASKS[recipe.task].line
+    assert count_parameters(config) > 0
+    assert recipe.data.max_tokens <= min(config.max_length, recipe.training.batch_tokens)
+    assert 0 <= recipe.training.final_share < 1
+    assert recipe.training.warmup + recipe.training.cooldown <= recipe.training.updates
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_recipes_make_an_update(path: Path, tmp_path: Path) -> None:
+    toy_text(tmp_path)
+    recipe = read_recipe(path, [*TINY, *TINY_DATA[read_recipe(path).task], f"data.root={tmp_path}"])
+    train(recipe, tmp_path / "run")
+    assert (tmp_path / "run" / "model.safetensors").is_file()
 
 
 def test_there_are_shipped_recipes() -> None:
-    assert {"en-fr", "fr-en"} <= {path.stem for path in SHIPPED}
+    assert {"en-fr", "fr-en", "lm-en", "mlm-en", "denoise-en", "infill-en"} <= {path.stem for path in SHIPPED}
+    assert {read_recipe(path).task for path in SHIPPED} == set(TASKS)
+
+
+def test_each_task_has_fields_of_its_own() -> None:
+    text = {"train": [{"text": "a.txt"}], "dev": [{"everyday": ["en"], "documents": "lines"}]}
+    recipe = parse_recipe({"task": "language", "data": text}, "it")
+    assert parse_recipe(tomllib.loads(to_toml(recipe)), "it") == recipe
+    with pytest.raises(UsageError, match=r'unknown key "data\.train\.0\.text".*"data\.dev\.0\.documents"') as caught:
+        parse_recipe({"data": text}, "it")
+    assert "at least 1 item" not in str(caught.value)  # the tables are there, and it is their keys that are wrong
+    with pytest.raises(UsageError, match=r'unknown key "data\.permut"\. Did you mean "permute"'):
+        parse_recipe({"task": "denoising", "data": {**text, "permut": True}}, "it")
+    with pytest.raises(
+        UsageError, match=r'"data\.dev\.0\.documents" = .pages.: input should be .paragraphs. or .lines'
+    ):
+        parse_recipe({"task": "masked", "data": {**text, "dev": [{"documents": "pages"}]}}, "it")
+
+
+def test_unknown_tasks() -> None:
+    with pytest.raises(UsageError, match=r'"task" = .langage. is none of translation, .*Did you mean "language"'):
+        parse_recipe({"task": "langage"}, "it")
+    with pytest.raises(UsageError, match=r'"task" = \[\] is none of'):
+        parse_recipe({"task": []}, "it")

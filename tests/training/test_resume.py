@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from toy import toy_recipe
+from toy import LAYERS, toy_recipe
+
+from allyouneed.training import read_recipe, train
+from allyouneed.training.loop import Trainer, UpdateResult
+from allyouneed.training.state import Progress
 
 RUN = """
 import sys, torch
@@ -39,9 +43,11 @@ def finish(process: subprocess.Popen[bytes]) -> float:
     return time.monotonic() - began
 
 
-@pytest.mark.parametrize(("ranks", "kills"), [(1, 10), (2, 10)])
-def test_killed_at_random_moments_ends_the_same(tmp_path: Path, ranks: int, kills: int) -> None:
-    recipe = toy_recipe(tmp_path, updates=200)
+@pytest.mark.parametrize(
+    ("task", "ranks", "kills"), [("translation", 1, 10), ("translation", 2, 10), ("language", 1, 3)]
+)
+def test_killed_at_random_moments_ends_the_same(tmp_path: Path, task: str, ranks: int, kills: int) -> None:
+    recipe = toy_recipe(tmp_path, task=task, updates=200)
     seconds = finish(start(recipe, tmp_path / "calm", ranks=ranks))
     draw = random.Random()  # other moments every time: the equality must hold for all of them
     midway = 0
@@ -59,10 +65,31 @@ def test_killed_at_random_moments_ends_the_same(tmp_path: Path, ranks: int, kill
     assert metrics[0] == metrics[1] == 14  # every 15 of 200 updates, and the last
 
 
-def test_two_processes_make_the_model_of_one(tmp_path: Path) -> None:
-    recipe = toy_recipe(tmp_path)
+@pytest.mark.parametrize("task", ["translation", "language"])
+def test_two_processes_make_the_model_of_one(tmp_path: Path, task: str) -> None:
+    recipe = toy_recipe(tmp_path, task=task)
     for ranks in (1, 2):
         finish(start(recipe, tmp_path / str(ranks), ranks=ranks))
     one, two = (load_file(tmp_path / str(ranks) / "model.safetensors") for ranks in (1, 2))
     for name in one:
         torch.testing.assert_close(one[name], two[name], atol=1e-6, rtol=1e-5, msg=name)
+
+
+@pytest.mark.parametrize("task", sorted(LAYERS))
+def test_stopped_and_started_again_draws_the_same(tmp_path: Path, task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = read_recipe(toy_recipe(tmp_path, task=task, updates=11))
+    train(recipe, tmp_path / "calm")
+    update = Trainer.update
+
+    def stopped(trainer: Trainer, progress: Progress) -> UpdateResult:
+        if progress.update == 7:
+            raise KeyboardInterrupt
+        return update(trainer, progress)
+
+    monkeypatch.setattr(Trainer, "update", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        train(recipe, tmp_path / "stopped")
+    monkeypatch.undo()
+    train(recipe, tmp_path / "stopped")
+    calm, stopped_run = (tmp_path / name / "model.safetensors" for name in ("calm", "stopped"))
+    assert calm.read_bytes() == stopped_run.read_bytes()

@@ -12,6 +12,7 @@ from toy import toy_recipe
 from allyouneed.checkpoints.native import load_model
 from allyouneed.errors import InputError, UsageError
 from allyouneed.training import memory, read_recipe, run, train
+from allyouneed.training.lock import held
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,13 @@ def test_going_on_with_more_updates(tmp_path: Path, capfd: pytest.CaptureFixture
     train(read_recipe(recipe, ["training.updates=12"]), tmp_path / "run")
     assert "going on from update 8" in capfd.readouterr().err
     assert json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1])["update"] == 12
+
+
+def test_one_training_a_folder(finished: tuple[Path, Path]) -> None:
+    recipe, out = finished
+    with held(out), pytest.raises(InputError, match=r"Another training is writing to .*run: wait for it"):
+        train(read_recipe(recipe), out)
+    train(read_recipe(recipe), out)
 
 
 def test_another_recipe_needs_another_folder(finished: tuple[Path, Path]) -> None:
@@ -135,3 +143,40 @@ def test_too_many_processes_for_the_batches(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("WORLD_SIZE", "3")
     with pytest.raises(UsageError, match=r"3 processes share .* only 2: set training.accumulate to 3"):
         run.train(read_recipe(toy_recipe(tmp_path)), tmp_path / "run")
+
+
+def test_cards_say_what_the_task_is(tmp_path: Path) -> None:
+    train(read_recipe(toy_recipe(tmp_path, task="language", updates=2)), tmp_path / "run")
+    card = (tmp_path / "run" / "README.md").read_text("utf-8")
+    assert "A language model, trained by the task `language`" in card
+    assert "1 decoder layers, width 32" in card
+    assert "80 training and 6 validation documents" in card
+    assert "- `train.txt`\n" in card
+    assert "| bits_per_byte |" in card
+    assert "bleu" not in card.lower()
+    saved = load_model(tmp_path / "run")
+    assert saved.config.line == "decoder"
+    assert saved.tokenizer.prefix == (1,)
+
+
+def test_a_model_without_the_stacks_of_the_task(tmp_path: Path) -> None:
+    recipe = read_recipe(toy_recipe(tmp_path, task="masked"), ["model.n_decoder_layers=1"])
+    with pytest.raises(
+        UsageError,
+        match=r'task "masked" trains an encoder alone, and model\.preset "transformer-tiny" is an encoder with',
+    ):
+        train(recipe, tmp_path / "run")
+
+
+def test_another_task_needs_another_folder(tmp_path: Path) -> None:
+    train(read_recipe(toy_recipe(tmp_path, task="language", updates=2)), tmp_path / "run")
+    with pytest.raises(
+        UsageError, match=r"differs in task, data\.train, .*model\.n_encoder_layers: take another --out"
+    ):
+        train(read_recipe(toy_recipe(tmp_path, updates=2)), tmp_path / "run")
+
+
+def test_more_updates_may_be_asked_of_any_task(tmp_path: Path) -> None:
+    for updates in (2, 4):
+        train(read_recipe(toy_recipe(tmp_path, task="masked", updates=updates)), tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1])["update"] == 4

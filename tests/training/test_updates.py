@@ -11,6 +11,7 @@ from allyouneed.models.transformer import Transformer, TransformerConfig
 from allyouneed.tasks.encoded import Encoded
 from allyouneed.tasks.hypotheses import hypotheses
 from allyouneed.tasks.translation import Translation
+from allyouneed.text.tokenizer import Tokenizer
 from allyouneed.training.loop import Trainer
 from allyouneed.training.parallel import Ranks
 from allyouneed.training.recipe import Training
@@ -37,17 +38,17 @@ def trainer(settings: Training | None = None, *, dropout: float = 0.1) -> Traine
     return Trainer(Transformer(config), task, settings or Training(peak_rate=0.1, warmup=1), seed=1, ranks=Ranks())
 
 
-def test_translations_come_from_the_updated_weights() -> None:
+def test_translations_come_from_the_updated_weights(tokenizer: Tokenizer) -> None:
     training, progress = trainer(), Progress()
     for _ in range(3):
         kept = Stepper.of(training.model)
         training.update(progress)
         assert Stepper.of(training.model) is not kept
     training.model.eval()
-    [[found]] = hypotheses(training.model, [[4, 5, 6]], beam=1)
+    [[found]] = hypotheses(training.model, tokenizer, [[4, 5, 6]], beam=1)
     fresh = Transformer(training.model.config).eval()
     fresh.load_state_dict(training.model.state_dict())
-    [[expected]] = hypotheses(fresh, [[4, 5, 6]], beam=1)
+    [[expected]] = hypotheses(fresh, tokenizer, [[4, 5, 6]], beam=1)
     assert found == expected
 
 
@@ -72,3 +73,19 @@ def test_each_update_draws_its_own_dropout_and_can_be_replayed() -> None:
 
     assert again(1) == pytest.approx(second, rel=1e-5)
     assert abs(again(2) - second) > 1e-3
+
+
+def test_weight_decay_shrinks_matrices_alone() -> None:
+    plain, shrunk = (trainer(Training(weight_decay=decay, peak_rate=0.01, warmup=1), dropout=0.0) for decay in (0, 0.5))
+    before = {name: tensor.clone() for name, tensor in plain.model.named_parameters()}
+    for training in (plain, shrunk):
+        training.update(Progress())
+    others = dict(shrunk.model.named_parameters())
+    for name, tensor in plain.model.named_parameters():
+        taken = 0.01 * 0.5 * before[name] if tensor.dim() > 1 else torch.zeros_like(tensor)
+        torch.testing.assert_close(tensor - others[name], taken, atol=1e-6, rtol=1e-4)
+
+
+def test_the_schedule_of_the_recipe_is_followed() -> None:
+    linear = trainer(Training(schedule="linear", updates=11, warmup=1, peak_rate=1.0, final_share=0.5))
+    assert [linear.rate(update) for update in (1, 6, 11)] == pytest.approx([1.0, 0.75, 0.5])

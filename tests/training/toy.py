@@ -1,4 +1,4 @@
-"""A corpus and a recipe so small that a whole training takes a few seconds."""
+"""Corpora and recipes so small that a whole training takes a few seconds."""
 
 import random
 from pathlib import Path
@@ -26,6 +26,7 @@ WORDS = [
 ]
 
 RECIPE = """
+task = "{task}"
 seed = 3
 description = "a toy"
 [tokenizer]
@@ -34,8 +35,8 @@ vocab_size = 320
 preset = "transformer-tiny"
 d_model = 32
 d_ff = 64
-n_encoder_layers = 1
-n_decoder_layers = 1
+n_encoder_layers = {encoder}
+n_decoder_layers = {decoder}
 [training]
 updates = {updates}
 batch_tokens = 120
@@ -49,22 +50,80 @@ average = 2
 [data]
 root = "{root}"
 max_tokens = 60
+{settings}
 [[data.train]]
-source = "train.tsv"
+{key} = "train.{suffix}"
 [[data.dev]]
-source = "dev.tsv"
+{key} = "dev.{suffix}"
 """
+LAYERS = {"translation": (1, 1), "language": (0, 1), "masked": (1, 0), "denoising": (1, 1)}
+SETTINGS = {"denoising": "sentinels = 20"}
+# What makes any recipe a run of seconds, and what those of each task need besides.
+TINY = [
+    "model.d_model=32",
+    "model.n_heads=2",
+    "model.n_kv_heads=2",
+    "model.d_head=16",
+    "model.d_ff=32",
+    "training.updates=1",
+    "training.warmup=1",
+    "training.cooldown=0",
+    "training.batch_tokens=128",
+    "training.accumulate=1",
+    "training.average=1",
+    "training.validate_bleu=0",
+    "data.max_tokens=32",
+]
+TEXT = ['data.train=[{text="train.txt"}]', 'data.dev=[{text="dev.txt"}]', "tokenizer.vocab_size=320"]
+TINY_DATA = {
+    "translation": ['data.train=[{source="train.tsv"}]', 'data.dev=[{source="dev.tsv"}]', "tokenizer.vocab_size=320"],
+    "language": TEXT,
+    "masked": TEXT,
+    "denoising": [*TEXT, "data.sentinels=20"],
+    "depth": [],
+}
 
 
-def toy_recipe(folder: Path, *, updates: int = 60) -> Path:
-    """Writes a corpus whose target is the source backwards, in capitals, and its recipe."""
+def toy_recipe(folder: Path, *, task: str = "translation", updates: int = 60) -> Path:
+    """Writes a corpus and its recipe."""
+    toy_text(folder)
+    encoder, decoder = LAYERS[task]
+    key, suffix = ("source", "tsv") if task == "translation" else ("text", "txt")
+    path = folder / "recipe.toml"
+    path.write_text(
+        RECIPE.format(
+            task=task,
+            updates=updates,
+            root=folder,
+            encoder=encoder,
+            decoder=decoder,
+            key=key,
+            suffix=suffix,
+            settings=SETTINGS.get(task, ""),
+        ),
+        "utf-8",
+    )
+    return path
+
+
+def toy_text(folder: Path) -> None:
+    """Writes train.tsv and dev.tsv, pairs whose target is the source backwards, in capitals; and train.txt and dev.txt,
+    documents of one line or of many.
+    """
     draw = random.Random(0)
     for name, count in (("train", 400), ("dev", 30)):
-        lines: list[str] = []
-        for _ in range(count):
-            words = [draw.choice(WORDS) for _ in range(draw.randint(2, 9))]
-            lines.append(" ".join(words) + "\t" + " ".join(reversed(words)).upper() + "\n")
-        (folder / f"{name}.tsv").write_text("".join(lines), "utf-8")
-    path = folder / "recipe.toml"
-    path.write_text(RECIPE.format(updates=updates, root=folder), "utf-8")
-    return path
+        (folder / f"{name}.tsv").write_text("".join(toy_pair(draw) for _ in range(count)), "utf-8")
+        documents = (toy_document(draw, number % 3 == 0) for number in range(count // 5))
+        (folder / f"{name}.txt").write_text("\n\n".join(documents) + "\n", "utf-8")
+
+
+def toy_pair(draw: random.Random) -> str:
+    """A line of a .tsv."""
+    words = [draw.choice(WORDS) for _ in range(draw.randint(2, 9))]
+    return " ".join(words) + "\t" + " ".join(reversed(words)).upper() + "\n"
+
+
+def toy_document(draw: random.Random, long: bool) -> str:
+    """Some lines of words."""
+    lines = draw.randint(2, 40) if long else 1
+    return "\n".join(" ".join(draw.choices(WORDS, k=draw.randint(2, 9))) for _ in range(lines))

@@ -1,7 +1,5 @@
 """Sentence pairs as numbers, kept end to end in two arrays: a million of them are a few dozen megabytes."""
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -10,16 +8,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 from torch import Tensor
 
+from allyouneed.tasks.stored import load_arrays, save_arrays
 from allyouneed.text.corpus import Pair
 from allyouneed.text.tokenizer import BOS, EOS, PAD, Tokenizer
 
 Array = npt.NDArray[np.int32]
 Offsets = npt.NDArray[np.int64]
-CHUNK = 4096  # pairs tokenised at a time
+CHUNK = 4096  # texts tokenised at a time
 
 
 @dataclass(frozen=True)
@@ -38,6 +35,16 @@ class Batch:
         moved = (tensor.to(device) for tensor in (self.source, self.target, self.gold, self.real))
         source, target, gold, real = moved
         return Batch(source, keep, target, gold, real)
+
+
+def seq2seq_batch(sources: list[list[int]], targets: list[list[int]]) -> Batch:
+    """Texts without marks as padded tensors."""
+    source = pad([[*tokens, EOS] for tokens in sources])
+    target = pad([[BOS, *tokens, EOS] for tokens in targets])
+    keep = source != PAD
+    gold = target[:, 1:].flatten()
+    real = (gold != PAD).nonzero().squeeze(1)
+    return Batch(source, None if bool(keep.all()) else keep, target[:, :-1], gold[real], real)
 
 
 @dataclass(frozen=True)
@@ -62,13 +69,7 @@ class Encoded:
 
     def batch(self, indices: npt.NDArray[np.int64]) -> Batch:
         """The pairs of `indices` as padded tensors."""
-        sources = [[*self.side(0, index), EOS] for index in indices]
-        targets = [[BOS, *self.side(1, index), EOS] for index in indices]
-        source, target = pad(sources), pad(targets)
-        keep = source != PAD
-        gold = target[:, 1:].flatten()
-        real = (gold != PAD).nonzero().squeeze(1)
-        return Batch(source, None if bool(keep.all()) else keep, target[:, :-1], gold[real], real)
+        return seq2seq_batch([self.side(0, i) for i in indices], [self.side(1, i) for i in indices])
 
 
 def pad(rows: list[list[int]]) -> Tensor:
@@ -106,29 +107,18 @@ def encode_pairs(pairs: Iterable[Pair], tokenizer: Tokenizer, max_tokens: int) -
     return Encoded((tokens[0], tokens[1]), (offsets[0], offsets[1])), left_out
 
 
-def fingerprint(*parts: object) -> str:
-    """A short name for what the encoded text was made from."""
-    return hashlib.sha256(json.dumps(parts, default=str, sort_keys=True).encode()).hexdigest()[:16]
-
-
 def save_encoded(path: Path, encoded: Encoded) -> None:
     """Writes the arrays, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")
     arrays = {f"tokens{side}": encoded.tokens[side] for side in (0, 1)}
-    arrays |= {f"offsets{side}": encoded.offsets[side] for side in (0, 1)}
-    save_file(arrays, temporary)
-    temporary.replace(path)
+    save_arrays(path, arrays | {f"offsets{side}": encoded.offsets[side] for side in (0, 1)})
 
 
 def load_encoded(path: Path) -> Encoded | None:
     """Reads the arrays back, or None where there are none or they are damaged."""
-    try:
-        with safe_open(path, "numpy") as file:
-            get = file.get_tensor
-            return Encoded((get("tokens0"), get("tokens1")), (get("offsets0"), get("offsets1")))
-    except (OSError, SafetensorError):
+    arrays = load_arrays(path, ("tokens0", "tokens1", "offsets0", "offsets1"))
+    if arrays is None:
         return None
+    return Encoded((arrays["tokens0"], arrays["tokens1"]), (arrays["offsets0"], arrays["offsets1"]))
 
 
 def texts(pairs: Iterable[Pair]) -> Iterator[str]:

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from allyouneed.decoding.search import Hypothesis, beam_search
+from allyouneed.errors import InputError
 from allyouneed.models.stepper import Precision, Stepper
 from allyouneed.models.transformer import Memory, Transformer
-from allyouneed.tasks.encoded import pad
-from allyouneed.text.tokenizer import BOS, EOS, PAD, UNK
+from allyouneed.text.vocabulary import Vocabulary
 
 ROWS = 64  # sentences searched at a time, at most
 TOKENS = 2048  # and their padded source tokens
@@ -18,6 +18,7 @@ TOKENS = 2048  # and their padded source tokens
 @torch.inference_mode()
 def hypotheses(
     model: Transformer,
+    vocabulary: Vocabulary,
     sources: Sequence[Sequence[int]],
     *,
     beam: int,
@@ -34,18 +35,17 @@ def hypotheses(
     stepper = Stepper.of(model, precision=precision)
     found: list[list[Hypothesis]] = [[] for _ in sources]
     done = 0
-    for rows in batches([len(source) + 1 for source in sources]):
-        limits = [min(2 * len(sources[row]) + 20, model.config.max_length) for row in rows]
+    for rows in batches([len(vocabulary.wrap(source)) for source in sources]):
         results = beam_search(
-            stepper.start(encode(model, [sources[row] for row in rows])),
+            stepper.start(encode(model, vocabulary, [sources[row] for row in rows])),
             stepper.step,
-            bos=BOS,
-            eos=EOS,
+            bos=start_of(vocabulary),
+            eos=vocabulary.ends,
             beam=beam,
             nbest=nbest,
-            max_tokens=limits,
+            max_tokens=[longest(model, sources[row]) for row in rows],
             length_penalty=length_penalty,
-            forbidden=(PAD, BOS, UNK),
+            forbidden=never_written(vocabulary, vocabulary.start),
         )
         for row, result in zip(rows, results, strict=True):
             found[row] = result
@@ -54,20 +54,49 @@ def hypotheses(
     return found
 
 
-def encode(model: Transformer, sources: Sequence[Sequence[int]]) -> Memory:
-    """The encoder's states for sources without marks: each gets its end mark and is padded."""
-    source = pad([[*tokens, EOS] for tokens in sources]).to(model.embedding.weight.device)  # [B, S]
-    keep: Tensor = source != PAD
-    return model.encode(source, None if bool(keep.all()) else keep)
+def encode(model: Transformer, vocabulary: Vocabulary, sources: Sequence[Sequence[int]]) -> Memory:
+    """The encoder's states for sources without marks: each gets its marks and is padded."""
+    tokens, keep = padded([vocabulary.wrap(source) for source in sources], vocabulary.pad)
+    device = model.embedding.weight.device
+    return model.encode(tokens.to(device), None if keep is None else keep.to(device))
 
 
-def batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Rows sorted by length and cut into runs of at most `ROWS` rows and `TOKENS` padded tokens, longest first."""
+def padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[Tensor, Tensor | None]:
+    """Rows of unequal length as one tensor [B, T], padded on the right, and which tokens are real [B, T]; None where
+    all are.
+    """
+    lengths = torch.tensor([len(row) for row in rows])
+    width = int(lengths.max())
+    tokens = torch.tensor([[*row, *[pad] * (width - len(row))] for row in rows], dtype=torch.long).view(-1, width)
+    keep = torch.arange(width) < lengths[:, None]
+    return tokens, None if bool(keep.all()) else keep
+
+
+def start_of(vocabulary: Vocabulary) -> int:
+    """The mark that a decoder beside an encoder begins with."""
+    if vocabulary.start is None:
+        raise InputError("This model's tokenizer has no mark for its decoder to begin with.")
+    return vocabulary.start
+
+
+def never_written(vocabulary: Vocabulary, *marks: int | None) -> list[int]:
+    """Those of padding, mask and `marks` that stand for no text: no text that ends by `ends` holds them."""
+    ids = {token for token in (vocabulary.pad, vocabulary.mask, *marks) if token is not None}
+    return sorted(token for token in ids - {*vocabulary.ends} if not vocabulary.decode([token]))
+
+
+def longest(model: Transformer, source: Sequence[int]) -> int:
+    """How many tokens a translation may have, its end mark included."""
+    return min(2 * len(source) + 20, model.config.max_length)
+
+
+def batches(lengths: Sequence[int], *, tokens: int = TOKENS) -> list[list[int]]:
+    """Rows sorted by length and cut into runs of at most `ROWS` rows and `tokens` padded tokens, longest first."""
     order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
     runs: list[list[int]] = []
     start = 0
     while start < len(order):
-        size = max(1, min(ROWS, TOKENS // lengths[order[start]]))
+        size = max(1, min(ROWS, tokens // lengths[order[start]]))
         runs.append(order[start : start + size])
         start += size
     return runs

@@ -5,16 +5,17 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 import torch
 from torch import nn
 
 from allyouneed.errors import InputError
 from allyouneed.models.transformer import Transformer
-from allyouneed.tasks.translation import Translation
-from allyouneed.training.loss import smoothed_cross_entropy
+from allyouneed.tasks.task import Plan, Task
+from allyouneed.training.loss import negative_log_likelihood, smoothed_cross_entropy
 from allyouneed.training.parallel import Ranks
 from allyouneed.training.recipe import Training
-from allyouneed.training.schedules import inverse_square_root
+from allyouneed.training.schedules import falling, inverse_square_root
 from allyouneed.training.state import Progress
 
 
@@ -32,7 +33,7 @@ class UpdateResult:
 class Trainer:
     """Model, optimiser and data of a run; `update` moves them one step on."""
 
-    def __init__(self, model: Transformer, task: Translation, settings: Training, *, seed: int, ranks: Ranks) -> None:
+    def __init__(self, model: Transformer, task: Task, settings: Training, *, seed: int, ranks: Ranks) -> None:
         self.model, self.task, self.settings, self.seed, self.ranks = (
             model.to(ranks.device),
             task,
@@ -41,24 +42,32 @@ class Trainer:
             ranks,
         )
         self.parameters = list(model.parameters())
-        self.optimizer = torch.optim.Adam(
-            self.parameters, lr=settings.peak_rate, betas=settings.betas, eps=settings.epsilon, fused=True
+        self.optimizer = torch.optim.AdamW(
+            [
+                {"params": [p for p in self.parameters if p.dim() > 1], "weight_decay": settings.weight_decay},
+                {"params": [p for p in self.parameters if p.dim() < 2], "weight_decay": 0.0},
+            ],
+            lr=settings.peak_rate,
+            betas=settings.betas,
+            eps=settings.epsilon,
+            fused=True,
         )
         self.measure = partial(smoothed_cross_entropy, smoothing=settings.label_smoothing)
         self._epoch = -1
-        self._batches = task.batches(settings.batch_tokens, seed, 0)
+        self._plans = task.batches(settings.batch_tokens, seed, 0)
 
     def update(self, progress: Progress) -> UpdateResult:
         """One optimiser step. `progress` is moved on in place; resuming from it replays the same steps."""
         number = progress.update + 1
-        batches = [self._next_batch(progress) for _ in range(self.settings.accumulate)]
-        tokens = sum(map(self.task.target_tokens, batches))
+        plans = [self._next_plan(progress) for _ in range(self.settings.accumulate)]
+        tokens = sum(map(self.task.target_tokens, plans))
         self.model.train()
         sums = [0.0, 0.0]
-        for index in range(self.ranks.rank, len(batches), self.ranks.world):
+        for index in range(self.ranks.rank, len(plans), self.ranks.world):
             torch.manual_seed(hash((self.seed, number, index)) & (2**63 - 1))
             with self.precision():
-                batch = self.task.train.batch(batches[index]).to(self.ranks.device)
+                draw = np.random.default_rng([self.seed, number, index])
+                batch = self.task.batch(plans[index], draw).to(self.ranks.device)
                 losses = self.task.loss(self.model, batch, self.measure)
             (losses[0] / tokens).backward()
             sums = [total + float(loss.detach()) for total, loss in zip(sums, losses, strict=True)]
@@ -84,7 +93,10 @@ class Trainer:
     def rate(self, number: int) -> float:
         """The learning rate of an update."""
         s = self.settings
-        return inverse_square_root(number, peak=s.peak_rate, warmup=s.warmup, cooldown=s.cooldown, updates=s.updates)
+        peak, warmup, updates = s.peak_rate, s.warmup, s.updates
+        if s.schedule == "inverse-sqrt":
+            return inverse_square_root(number, peak=peak, warmup=warmup, cooldown=s.cooldown, updates=updates)
+        return falling(number, schedule=s.schedule, peak=peak, warmup=warmup, updates=updates, final=s.final_share)
 
     def precision(self) -> AbstractContextManager[object]:
         """Products in bfloat16 where the recipe says so; weights, sums and the optimiser stay in float32."""
@@ -94,20 +106,19 @@ class Trainer:
 
     def try_largest_batch(self) -> None:
         """Runs the largest batch forward and backward, so that memory fails in the first seconds or never."""
-        lengths = self.task.train.lengths
-        largest = max(self._batches, key=lambda rows: len(rows) * int(lengths[rows].max()))
+        largest = max(self._plans, key=self.task.padded_tokens)
         torch.manual_seed(self.seed)
         self.model.train()
         try:
             with self.precision():
-                batch = self.task.train.batch(largest).to(self.ranks.device)
+                batch = self.task.batch(largest, np.random.default_rng(self.seed)).to(self.ranks.device)
                 loss, _ = self.task.loss(self.model, batch, self.measure)
             loss.backward()
         except (MemoryError, RuntimeError) as error:
             if "memory" not in str(error).lower() and not isinstance(error, MemoryError):
                 raise
             raise InputError(
-                f"The largest batch ({len(largest)} pairs, {self.settings.batch_tokens} tokens) does not fit into "
+                f"The largest batch ({self.task.padded_tokens(largest):,} tokens) does not fit into "
                 "memory: lower training.batch_tokens."
             ) from error
         self.optimizer.zero_grad()
@@ -118,20 +129,20 @@ class Trainer:
         with self.precision():
             return self.task.validate(
                 self.model,
-                partial(smoothed_cross_entropy, smoothing=0.0),
+                negative_log_likelihood,
                 max_tokens=2 * self.settings.batch_tokens,
                 sentences=self.settings.validate_bleu,
             )
 
-    def _next_batch(self, progress: Progress):
+    def _next_plan(self, progress: Progress) -> Plan:
         if progress.epoch != self._epoch:
-            self._batches = self.task.batches(self.settings.batch_tokens, self.seed, progress.epoch)
+            self._plans = self.task.batches(self.settings.batch_tokens, self.seed, progress.epoch)
             self._epoch = progress.epoch
-        batch = self._batches[progress.position]
+        plan = self._plans[progress.position]
         progress.position += 1
-        if progress.position == len(self._batches):
+        if progress.position == len(self._plans):
             progress.epoch, progress.position = progress.epoch + 1, 0
-        return batch
+        return plan
 
     def _first_overflow(self) -> str:
         """The first tensor, in the model's order, whose weights or gradient overflowed."""

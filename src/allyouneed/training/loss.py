@@ -5,6 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from allyouneed.parts.linear import linear
+
 ROWS = 512  # rows of logits at a time: large enough for the product, small enough for the cache
 
 
@@ -35,14 +37,18 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         total, likelihood = torch.zeros((), device=device), torch.zeros((), device=device)
         for start in range(0, len(states), ROWS):
             block, gold = states[start : start + ROWS], targets[start : start + ROWS, None]
-            logprobs = (block @ low.T).float().log_softmax(-1)  # [rows, V]
+            logprobs = linear(block, low).float().log_softmax(-1)  # [rows, V]
             negative = -logprobs.gather(1, gold).sum()
             likelihood += negative
-            total += (1 - smoothing) * negative - smoothing * logprobs.sum() / vocabulary
-            error = logprobs.exp_().sub_(smoothing / vocabulary)
+            total += (1 - smoothing) * negative
+            if smoothing:
+                total -= smoothing * logprobs.sum() / vocabulary
+            error = logprobs.exp_()
+            if smoothing:
+                error.sub_(smoothing / vocabulary)
             error.scatter_add_(1, gold, torch.full_like(gold, smoothing - 1, dtype=error.dtype))
             error = error.to(half)
-            torch.mm(error, low, out=grad_states[start : start + ROWS])
+            grad_states[start : start + ROWS] = linear(error, low.T)
             grad_weight += error.T @ block
         ctx.save_for_backward(grad_states, grad_weight)
         ctx.mark_non_differentiable(likelihood)
@@ -58,3 +64,8 @@ class SmoothedCrossEntropy(torch.autograd.Function):
 def smoothed_cross_entropy(states: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
     """Smoothed cross-entropy and plain negative log-likelihood, both summed over positions, in nats."""
     return SmoothedCrossEntropy.apply(states, weight, targets, smoothing)
+
+
+def negative_log_likelihood(states: Tensor, weight: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """The plain sum alone, in both places: what a validation measures."""
+    return smoothed_cross_entropy(states, weight, targets, 0.0)

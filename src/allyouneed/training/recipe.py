@@ -1,54 +1,26 @@
-"""The recipe: all that makes a model, in one TOML file. Each field's default and meaning stand here and only here."""
+"""The recipe: all that makes a model, in one TOML file. Each field's default and meaning stand once, here or, for the
+text, in the task that reads it.
+"""
 
 import tomllib
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from allyouneed.errors import UsageError, nearest
 from allyouneed.models.transformer import TransformerConfig
-
-
-class Section(BaseModel):
-    """A part of the recipe: unknown keys are refused, and nothing changes after reading."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class TextSource(Section):
-    """Where sentence pairs come from: two aligned files, one `.tsv`, or the everyday grammar."""
-
-    source: str | None = Field(default=None, description="file of source lines, or the .tsv that holds both sides")
-    target: str | None = Field(default=None, description="file of target lines; left out when `source` is a .tsv")
-    columns: tuple[int, int] = Field(
-        default=(0, 1), description="columns of the .tsv that hold source and target, from 0"
-    )
-    everyday: tuple[str, str] | None = Field(
-        default=None, description='languages of the everyday grammar, such as ["en", "fr"]'
-    )
-    count: Annotated[int, Field(gt=0)] = Field(
-        default=20_000, description="sentences to take from the everyday grammar"
-    )
-    split: Literal["train", "dev", "test"] = Field(default="train", description="which frames of the everyday grammar")
-
-
-class Data(Section):
-    """The text."""
-
-    root: str = Field(default=".", description="folder that file names are relative to")
-    train: tuple[TextSource, ...] = Field(min_length=1, description="sources of training pairs, taken together")
-    dev: tuple[TextSource, ...] = Field(min_length=1, description="sources of validation pairs")
-    max_tokens: Annotated[int, Field(gt=1)] = Field(
-        default=150, description="longest sentence in tokens; longer ones are listed"
-    )
+from allyouneed.tasks.registry import TASKS
+from allyouneed.tasks.task import Data, Section
+from allyouneed.training.schedules import Schedule
 
 
 class TokenizerSettings(Section):
-    """The subword model, trained on the training text, both sides together."""
+    """The subword model, trained on the training text."""
 
-    vocab_size: Annotated[int, Field(ge=300)] = Field(default=8000, description="pieces, shared by both languages")
+    vocab_size: Annotated[int, Field(ge=261)] = Field(default=8000, description="pieces, shared by all languages")
 
 
 MODEL_KEYS = ["preset", *(field.name for field in fields(TransformerConfig) if field.name != "vocab_size")]
@@ -62,7 +34,7 @@ class ModelSettings(Section):
 
 
 class Training(Section):
-    """The optimisation. Adam as in the paper (Vaswani 2017, section 5.3)."""
+    """The optimisation: Adam as in the paper (Vaswani 2017, section 5.3), weight decay apart (Loshchilov 2019)."""
 
     updates: Annotated[int, Field(gt=0)] = Field(default=10_000, description="optimiser steps in all")
     batch_tokens: Annotated[int, Field(gt=0)] = Field(
@@ -74,14 +46,19 @@ class Training(Section):
     peak_rate: Annotated[float, Field(gt=0)] = Field(
         default=1e-3, description="learning rate at the end of the warm-up"
     )
-    warmup: Annotated[int, Field(ge=1)] = Field(
-        default=1000, description="updates until the peak; then the rate falls as 1/sqrt"
+    warmup: Annotated[int, Field(ge=1)] = Field(default=1000, description="updates until the peak")
+    schedule: Schedule = Field(default="inverse-sqrt", description="how the rate falls after the peak")
+    final_share: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.0, description="share of the peak at which the schedules linear and cosine end"
     )
     cooldown: Annotated[int, Field(ge=0)] = Field(
         default=0, description="last updates, over which the rate falls on to 0"
     )
     betas: tuple[float, float] = Field(default=(0.9, 0.98), description="Adam's two memories")
     epsilon: Annotated[float, Field(gt=0)] = Field(default=1e-9, description="Adam's epsilon")
+    weight_decay: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="share of the matrices taken off, times the rate, at each update"
+    )
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = Field(
         default=0.1, description="share of the target spread evenly"
     )
@@ -103,15 +80,21 @@ class Training(Section):
 
 
 class Recipe(Section):
-    """A whole recipe."""
+    """A whole recipe. `data` is of the class that its task names."""
 
-    task: Literal["translation"] = Field(default="translation", description="kind of work")
+    task: str = Field(default="translation", description="kind of work: " + ", ".join(TASKS))
     seed: int = Field(default=1, description="decides every random draw")
     description: str = Field(default="", description="a sentence for the model card")
     data: Data
     tokenizer: TokenizerSettings = TokenizerSettings()
     model: ModelSettings = ModelSettings()
     training: Training = Training()
+
+
+@cache
+def recipe_of(task: str) -> type[Recipe]:
+    """The recipes of a task: those whose text has its fields."""
+    return create_model("Recipe", __base__=Recipe, data=(TASKS[task].data, ...))
 
 
 def read_recipe(path: Path, overrides: list[str] | None = None) -> Recipe:
@@ -130,11 +113,15 @@ def read_recipe(path: Path, overrides: list[str] | None = None) -> Recipe:
 
 def parse_recipe(raw: dict[str, Any], name: str) -> Recipe:
     """A recipe from its tables; `name` stands in the message."""
+    task = raw.get("task", Recipe.model_fields["task"].default)
+    if not isinstance(task, str) or task not in TASKS:
+        raise UsageError(f'{name}: "task" = {task!r} is none of {", ".join(TASKS)}.{nearest(str(task), TASKS)}')
+    kind = recipe_of(task)
     problems = [_unknown(f"model.{key}", key, MODEL_KEYS) for key in raw.get("model", {}) if key not in MODEL_KEYS]
     try:
-        recipe = Recipe.model_validate(raw)
+        recipe = kind.model_validate(raw)
     except ValidationError as error:
-        problems += [_explain(problem) for problem in error.errors()]
+        problems += [_explain(problem, kind) for problem in _roots(error)]
     else:
         if not problems:
             return recipe
@@ -159,13 +146,25 @@ def _apply(raw: dict[str, Any], override: str) -> None:
     raw[last] = value
 
 
-def _explain(problem: Any) -> str:
+def _roots(error: ValidationError) -> list[Any]:
+    """The problems without those of tables that are at fault only for what is in them."""
+    places = [problem["loc"] for problem in error.errors()]
+    return [
+        problem
+        for problem in error.errors()
+        if not any(
+            len(place) > len(problem["loc"]) and place[: len(problem["loc"])] == problem["loc"] for place in places
+        )
+    ]
+
+
+def _explain(problem: Any, kind: type[BaseModel]) -> str:
     """One problem in words: where it is, what is wrong, and what is allowed."""
-    path, kind = problem["loc"], problem["type"]
+    path, sort = problem["loc"], problem["type"]
     where = ".".join(str(part) for part in path)
-    if kind == "extra_forbidden":
-        return _unknown(where, str(path[-1]), _fields(path[:-1]))
-    if kind == "missing":
+    if sort == "extra_forbidden":
+        return _unknown(where, str(path[-1]), _fields(kind, path[:-1]))
+    if sort == "missing":
         return f'"{where}" is missing'
     return f'"{where}" = {problem["input"]!r}: {problem["msg"][0].lower()}{problem["msg"][1:]}'
 
@@ -175,41 +174,36 @@ def _unknown(where: str, key: str, allowed: list[str]) -> str:
     return f'unknown key "{where}".{hint}'.rstrip(".")
 
 
-def _fields(path: tuple[int | str, ...]) -> list[str]:
+def _fields(kind: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
     """Names allowed in the table at `path`."""
-    model: type[BaseModel] = Recipe
-    tables = {
-        "data": Data,
-        "tokenizer": TokenizerSettings,
-        "training": Training,
-        "train": TextSource,
-        "dev": TextSource,
-    }
     for part in path:
-        model = tables.get(str(part), model)
-    return list(model.model_fields)
+        if isinstance(part, str):  # a number chooses among tables of one class
+            hint = kind.model_fields[part].annotation
+            kind = next(one for one in (hint, *get_args(hint)) if isinstance(one, type) and issubclass(one, BaseModel))
+    return list(kind.model_fields)
 
 
 def to_toml(recipe: Recipe) -> str:
     """The recipe with every value and its meaning written out; reading it back gives the same recipe."""
     lines = [*_scalars(recipe)]
-    for name in ("tokenizer", "model", "training"):
-        section = getattr(recipe, name)
-        lines += ["", f"[{name}]", *_scalars(section)]
-    lines += ["", "[data]", *_scalars(recipe.data)]
-    for name in ("train", "dev"):
-        for source in getattr(recipe.data, name):
-            lines += ["", f"[[data.{name}]]", *_scalars(source, only_set=True)]
+    for name in ("tokenizer", "model", "training", "data"):
+        lines += ["", f"[{name}]", *_scalars(getattr(recipe, name))]
+    for name, value in recipe.data:
+        if _holds_tables(value):
+            for table in value:
+                lines += ["", f"[[data.{name}]]", *_scalars(table, only_set=True)]
     return "\n".join(lines) + "\n"
+
+
+def _holds_tables(value: Any) -> bool:
+    return isinstance(value, tuple) and bool(value) and isinstance(value[0], BaseModel)
 
 
 def _scalars(section: BaseModel, *, only_set: bool = False) -> list[str]:
     lines: list[str] = []
     notes = type(section).model_fields
     for key, value in section:
-        is_table = isinstance(value, BaseModel) or (
-            isinstance(value, tuple) and value and isinstance(value[0], BaseModel)
-        )
+        is_table = isinstance(value, BaseModel) or _holds_tables(value)
         if is_table or value is None or (only_set and key not in section.model_fields_set):
             continue
         text = f"{key} = {_toml(value)}"

@@ -2,7 +2,9 @@
 
 import time
 import tomllib
+from contextlib import nullcontext
 from pathlib import Path
+from typing import cast
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -13,16 +15,19 @@ from allyouneed.checkpoints.averaging import mean_weights
 from allyouneed.checkpoints.native import save_model
 from allyouneed.errors import InputError, UsageError
 from allyouneed.models.presets import configure, count_parameters
-from allyouneed.models.transformer import Transformer
-from allyouneed.tasks.translation import Sources, Translation
+from allyouneed.models.transformer import Transformer, TransformerConfig
+from allyouneed.tasks.registry import TASKS
+from allyouneed.tasks.task import Task
 from allyouneed.training.card import card
+from allyouneed.training.lock import held
 from allyouneed.training.loop import Trainer, UpdateResult
 from allyouneed.training.memory import check_memory, keep_freed_memory, release_freed_memory
 from allyouneed.training.parallel import Ranks
 from allyouneed.training.progress import Display, Metrics, Quiet, Terminal
-from allyouneed.training.recipe import Recipe, parse_recipe, to_toml
+from allyouneed.training.recipe import Recipe, Training, parse_recipe, to_toml
 from allyouneed.training.state import Progress, load_checkpoint, save_checkpoint
 
+STACKS = {"encoder": "an encoder alone", "decoder": "a decoder alone", "both": "an encoder with a decoder"}
 MAY_CHANGE = {"updates", "cooldown", "patience", "average", "validate_every", "validate_bleu", "checkpoint_every"}
 
 
@@ -35,10 +40,18 @@ def train(recipe: Recipe, out: Path) -> Path:
     config = configure(
         recipe.model.preset, **{**(recipe.model.model_extra or {}), "vocab_size": recipe.tokenizer.vocab_size}
     )
+    check_line(recipe, config)
     if recipe.data.max_tokens > config.max_length:
         raise UsageError(f"data.max_tokens {recipe.data.max_tokens} is more than model.max_length {config.max_length}.")
     check_memory(config, settings.batch_tokens)
     task = prepare(recipe, out, ranks)
+    with held(out) if ranks.first else nullcontext():
+        return go_on(recipe, out, config, task, ranks)
+
+
+def go_on(recipe: Recipe, out: Path, config: TransformerConfig, task: Task, ranks: Ranks) -> Path:
+    """Trains from where the folder's run stands to its end."""
+    settings = recipe.training
     torch.manual_seed(recipe.seed)
     trainer = Trainer(Transformer(config), task, settings, seed=recipe.seed, ranks=ranks)
     progress = load_checkpoint(out / "checkpoints", trainer.model, trainer.optimizer) or Progress()
@@ -55,16 +68,24 @@ def train(recipe: Recipe, out: Path) -> Path:
     return out
 
 
-def prepare(recipe: Recipe, out: Path, ranks: Ranks) -> Translation:
-    """The text, ready: the first rank makes what is missing, the others then take it up."""
-    root = Path(recipe.data.root)
-    sources = [Sources(tables, root, recipe.seed) for tables in (recipe.data.train, recipe.data.dev)]
+def check_line(recipe: Recipe, config: TransformerConfig) -> None:
+    """Refuses a model without the stacks that the task needs, or with one more."""
+    needed = TASKS[recipe.task].line
+    if config.line != needed:
+        raise UsageError(
+            f'The task "{recipe.task}" trains {STACKS[needed]}, and model.preset "{recipe.model.preset}" is '
+            f"{STACKS[config.line]}: take another preset, or set n_encoder_layers and n_decoder_layers."
+        )
 
-    def make(display: Display) -> Translation:
-        return Translation.prepare(
-            *sources,
+
+def prepare(recipe: Recipe, out: Path, ranks: Ranks) -> Task:
+    """The examples, ready: the first rank makes what is missing, the others then take it up."""
+
+    def make(display: Display) -> Task:
+        return TASKS[recipe.task].prepare(
+            recipe.data,
             vocab_size=recipe.tokenizer.vocab_size,
-            max_tokens=recipe.data.max_tokens,
+            seed=recipe.seed,
             folder=out,
             report=display.say,
         )
@@ -82,18 +103,12 @@ def check_same_recipe(recipe: Recipe, out: Path) -> None:
     path = out / "recipe.toml"
     if not path.is_file():
         return
-    before = parse_recipe(tomllib.loads(path.read_text("utf-8")), str(path)).model_dump()
-    now = recipe.model_dump()
+    before = settings_by_name(parse_recipe(tomllib.loads(path.read_text("utf-8")), str(path)))
+    now = settings_by_name(recipe)
     changed = [
-        f"{section}.{key}" if isinstance(before[section], dict) else section
-        for section in before
-        for key in (before[section] if isinstance(before[section], dict) else [section])
-        if key not in MAY_CHANGE | {"root", "description"}
-        and (
-            before[section][key] != now[section][key]
-            if isinstance(before[section], dict)
-            else before[section] != now[section]
-        )
+        name
+        for name in {**before, **now}
+        if name.split(".")[-1] not in MAY_CHANGE | {"root", "description"} and before.get(name) != now.get(name)
     ]
     if changed:
         raise UsageError(
@@ -102,16 +117,33 @@ def check_same_recipe(recipe: Recipe, out: Path) -> None:
         )
 
 
-def announce(display: Display, recipe: Recipe, parameters: int, progress: Progress, task: Translation) -> None:
+def settings_by_name(recipe: Recipe) -> dict[str, object]:
+    """Every setting of a recipe, those of its sections as "section.key"."""
+    named: dict[str, object] = {}
+    for section, value in recipe.model_dump().items():
+        inner = cast(dict[str, object], value) if isinstance(value, dict) else None
+        named |= {section: value} if inner is None else {f"{section}.{key}": inner[key] for key in inner}
+    return named
+
+
+def announce(display: Display, recipe: Recipe, parameters: int, progress: Progress, task: Task) -> None:
     """The numbers that matter, before the first step."""
     settings = recipe.training
     display.say(
-        f"{parameters:,} parameters; {len(task.train):,} training and {len(task.dev):,} validation pairs; "
-        f"learning rate rises to {settings.peak_rate:g} over {settings.warmup:,} updates, then falls as 1/sqrt"
-        + (f", and to 0 over the last {settings.cooldown:,}" if settings.cooldown else "")
+        f"{parameters:,} parameters; {task.size()}; learning rate rises to {settings.peak_rate:g} over "
+        f"{settings.warmup:,} updates, then {fall(settings)}"
     )
     if progress.update:
         display.say(f"going on from update {progress.update:,}")
+
+
+def fall(settings: Training) -> str:
+    """How the rate falls after its peak, in words."""
+    if settings.schedule == "inverse-sqrt":
+        rest = f", and to 0 over the last {settings.cooldown:,}" if settings.cooldown else ""
+        return f"falls as 1/sqrt{rest}"
+    shape = "in a straight line" if settings.schedule == "linear" else "along half a cosine"
+    return f"falls {shape} to {settings.final_share * settings.peak_rate:g} at update {settings.updates:,}"
 
 
 class Run:

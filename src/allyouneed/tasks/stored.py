@@ -1,0 +1,60 @@
+"""What preparing a task makes once and takes up the next time: the subword model, and text as numbers."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from allyouneed.checkpoints.atomic import staged_folder
+from allyouneed.text.tokenizer import Tokenizer
+from allyouneed.text.vocabulary import Line
+
+Arrays = dict[str, npt.NDArray[Any]]
+TOKENIZER = "tokenizer.json"
+
+
+def subwords(
+    folder: Path,
+    texts: Callable[[], Iterable[str]],
+    *,
+    vocab_size: int,
+    line: Line,
+    report: Callable[[str], None],
+    sentinels: int = 0,
+) -> Tokenizer:
+    """The tokenizer that is in `folder`, or a new one, trained on the texts and put there."""
+    path = folder / TOKENIZER
+    if path.is_file():
+        return Tokenizer.load(path, line)
+    report(f"training the subword model ({vocab_size:,} pieces)")
+    tokenizer = Tokenizer.train(texts(), vocab_size=vocab_size, sentinels=sentinels)
+    with staged_folder(folder) as staging:
+        tokenizer.save(staging / TOKENIZER)
+    return tokenizer.for_line(line)
+
+
+def fingerprint(*parts: object) -> str:
+    """A short name for what the encoded text was made from."""
+    return hashlib.sha256(json.dumps(parts, default=str, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def save_arrays(path: Path, arrays: Arrays) -> None:
+    """Writes the arrays, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".tmp")
+    save_file(arrays, temporary)
+    temporary.replace(path)
+
+
+def load_arrays(path: Path, names: Iterable[str]) -> Arrays | None:
+    """Reads the arrays of these names back, or None where there are none or they are damaged."""
+    try:
+        with safe_open(path, "numpy") as file:
+            return {name: file.get_tensor(name) for name in names}
+    except (OSError, SafetensorError):
+        return None

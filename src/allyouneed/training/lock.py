@@ -1,0 +1,33 @@
+"""One training a folder: a second one would overwrite what the first one writes."""
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from allyouneed.errors import InputError
+
+
+@contextmanager
+def held(folder: Path) -> Generator[None]:
+    """While it is open no other process can hold the folder; the system lets go of it when the process ends, however
+    that happens. Raises InputError where another one holds it.
+    """
+    with (folder / ".lock").open("a+") as file:
+        try:
+            take(file.fileno())
+        except OSError:
+            raise InputError(f"Another training is writing to {folder}: wait for it, or name another --out.") from None
+        yield
+
+
+def take(descriptor: int) -> None:
+    """Locks an open file. Raises OSError where another process has done so."""
+    if os.name == "posix":
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    else:
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # pyright: ignore[reportAttributeAccessIssue]  # only there
