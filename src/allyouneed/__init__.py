@@ -12,13 +12,26 @@ if TYPE_CHECKING:
     from allyouneed.lens.attention import Attention
     from allyouneed.models.presets import PRESETS, build
     from allyouneed.models.transformer import Transformer, TransformerConfig
-    from allyouneed.pipeline import Score, Translation, Translator, load
+    from allyouneed.pipeline import (
+        Filling,
+        Generation,
+        LanguageModel,
+        MaskedModel,
+        Score,
+        Translation,
+        Translator,
+        load,
+    )
     from allyouneed.text.tokenizer import Tokenizer
 
 __all__ = [
     "PRESETS",
     "Attention",
+    "Filling",
+    "Generation",
     "InputError",
+    "LanguageModel",
+    "MaskedModel",
     "Score",
     "Tokenizer",
     "Transformer",
@@ -35,7 +48,11 @@ __all__ = [
 _HOMES = {
     "PRESETS": "models.presets",
     "Attention": "lens.attention",
+    "Filling": "pipeline",
+    "Generation": "pipeline",
     "InputError": "errors",
+    "LanguageModel": "pipeline",
+    "MaskedModel": "pipeline",
     "Score": "pipeline",
     "Tokenizer": "text.tokenizer",
     "Transformer": "models.transformer",

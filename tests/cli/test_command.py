@@ -15,7 +15,7 @@ import pytest
 from allyouneed.cli import main
 from allyouneed.cli.main import app
 
-VERBS = ["guide", "train", "translate", "score", "evaluate", "attend", "average", "models", "tokenize"]
+VERBS = "guide train translate generate fill score evaluate attend average convert models tokenize verify".split()
 COMMAND = [sys.executable, "-m", "allyouneed"]
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from allyouneed.cli import streams
-from allyouneed.cli.streams import chunks, stream_chunks, until_too_long, write
+from allyouneed.cli.streams import chunks, in_place, stream_chunks, until_unusable, write
 from allyouneed.errors import InputError
-from allyouneed.pipeline import TooLongError
+from allyouneed.pipeline import TextError, TooLongError
 
 
 def lines(data: bytes) -> list[str]:
@@ -89,9 +89,27 @@ def test_lines_before_one_that_is_too_long_are_done() -> None:
 
     done: list[str] = []
     with pytest.raises(InputError, match="Line 13 has 99 tokens, and this model reads at most 63"):
-        done.extend(_each(until_too_long(work, 5, 10), done))
+        done.extend(_each(until_unusable(work, 5, 10), done))
     assert done == ["x", "y"]
     assert asked == [5, 2]
+
+
+def test_blank_lines_keep_their_place_and_errors_their_line() -> None:
+    asked: list[list[int]] = []
+
+    def work(there: list[int]) -> list[str]:
+        asked.append(there)
+        return [f"line {number}" for number in there]
+
+    assert in_place(["a", "", " \t", "b"], work) == ["line 0", None, None, "line 3"]
+    assert asked == [[0, 3]]
+    assert in_place([], work) == []
+
+    def refuse(there: list[int]) -> list[str]:
+        raise TooLongError(1, 9, 5)
+
+    with pytest.raises(TextError, match="Text 4 has 9 tokens"):
+        in_place(["a", "", " ", "b"], refuse)
 
 
 def _each(items: Any, seen: list[str]) -> list[str]:

@@ -26,7 +26,9 @@ SENTENCE = "The mouse ate the cheese."
 def test_translate_prints_what_the_pipeline_gives(command: Command, saved_folder: Path) -> None:
     status, out, _ = command("translate", "--model", saved_folder, SENTENCE, "The cat.")
     assert status == 0
-    assert out.split("\n")[:-1] == [one.text for one in load(saved_folder).translate([SENTENCE, "The cat."])]
+    assert out.split("\n")[:-1] == [
+        one.text for one in load(saved_folder, Translator).translate([SENTENCE, "The cat."])
+    ]
 
 
 def test_the_model_that_ships_keeps_blank_lines_in_their_place(command: Command) -> None:
@@ -39,8 +41,8 @@ def test_the_model_that_ships_keeps_blank_lines_in_their_place(command: Command)
 
 
 def test_translate_in_int8_writes_with_weights_in_bytes(command: Command, saved_folder: Path) -> None:
-    best = load(saved_folder, precision="int8").translate([SENTENCE])[0]
-    assert best.score != load(saved_folder).translate([SENTENCE])[0].score
+    best = load(saved_folder, Translator, precision="int8").translate([SENTENCE])[0]
+    assert best.score != load(saved_folder, Translator).translate([SENTENCE])[0].score
     out = command("translate", "--model", saved_folder, "--precision", "int8", "--json", SENTENCE).out
     assert json.loads(out)["score"] == best.score
 
@@ -48,12 +50,12 @@ def test_translate_in_int8_writes_with_weights_in_bytes(command: Command, saved_
 def test_translate_nbest_gives_as_many_lines_for_every_line(command: Command, saved_folder: Path) -> None:
     status, out, _ = command("translate", "--model", saved_folder, "--nbest", "3", stdin=f"{SENTENCE}\n\n".encode())
     assert status == 0
-    best = load(saved_folder).translate([SENTENCE], nbest=3)[0].nbest
+    best = load(saved_folder, Translator).translate([SENTENCE], nbest=3)[0].nbest
     assert out.split("\n") == [*(f"{one.score:.4f}\t{one.text}" for one in best), "", "", "", ""]
 
 
 def test_translate_align_as_text_and_json(command: Command, saved_folder: Path) -> None:
-    alignment = load(saved_folder).translate([SENTENCE], align=True)[0].alignment
+    alignment = load(saved_folder, Translator).translate([SENTENCE], align=True)[0].alignment
     assert alignment
     pairs = " ".join(f"{source}-{target}" for source, target in alignment.words)
     assert command("translate", "--model", saved_folder, "--align", SENTENCE).out.endswith(f"\t{pairs}\n")
@@ -94,7 +96,7 @@ def test_a_broken_model_is_one_sentence(command: Command, model_folder: Path) ->
 
 def test_score_from_everywhere(command: Command, saved_folder: Path, tmp_path: Path) -> None:
     pairs = [("The cat.", "Le chat."), (SENTENCE, "La souris a mangé le fromage.")]
-    expected = load(saved_folder).score(*zip(*pairs, strict=True))
+    expected = load(saved_folder, Translator).score(*zip(*pairs, strict=True))
     (tmp_path / "a.txt").write_text("".join(f"{source}\n" for source, _ in pairs), "utf-8")
     (tmp_path / "b.txt").write_text("".join(f"{target}\n" for _, target in pairs), "utf-8")
     rows = "".join(f"{source}\t{target}\tnews\n" for source, target in pairs)
@@ -118,7 +120,7 @@ def test_score_prints_a_line_for_every_line(command: Command, saved_folder: Path
     assert status == 0
     first, blank, empty_target, end = out.split("\n")
     total, perplexity, tokens = first.split("\t")
-    expected = load(saved_folder).score(["The cat."], ["Le chat."])[0]
+    expected = load(saved_folder, Translator).score(["The cat."], ["Le chat."])[0]
     assert float(total) == pytest.approx(expected.total, abs=1e-3)
     assert float(perplexity) == pytest.approx(expected.perplexity, rel=1e-4)
     assert [token.rpartition("=")[0] for token in tokens.split(" ")] == expected.tokens
@@ -175,7 +177,7 @@ def test_evaluate_measures_whole_text(
     assert 20 < facts["bleu"] < 99
     assert facts["bleu_signature"].startswith("nrefs:1|case:mixed|")
     assert (facts["sentences"], facts["skipped"]) == (2, 1)
-    scores = load(saved_folder).score(sources, targets)
+    scores = load(saved_folder, Translator).score(sources, targets)
     loss = -sum(one.total for one in scores) / sum(len(one.tokens) for one in scores)
     assert facts["loss"] == pytest.approx(loss, abs=1e-5)
     text = command("evaluate", saved_folder, table).out
@@ -216,7 +218,7 @@ def test_attend_writes_every_format(command: Command, saved_folder: Path, tmp_pa
 
 
 def test_attend_prints_a_map(command: Command, saved_folder: Path) -> None:
-    view = load(saved_folder).attend(SENTENCE, "La souris.")
+    view = load(saved_folder, Translator).attend(SENTENCE, "La souris.")
     arguments = ["attend", "--model", saved_folder, SENTENCE, "--target", "La souris."]
     assert command(*arguments).out == view.text() + "\n\n"
     assert (

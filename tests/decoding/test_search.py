@@ -71,7 +71,8 @@ class Mock:
         return total
 
     def search(self, sentences: list[int], *, max_tokens: Any = 12, **settings: Any) -> list[list[Hypothesis]]:
-        return beam_search(self.start(sentences), self.step, bos=BOS, eos=EOS, max_tokens=max_tokens, **settings)
+        settings = {"bos": BOS, "eos": EOS} | settings
+        return beam_search(self.start(sentences), self.step, max_tokens=max_tokens, **settings)
 
 
 class Table(Mock):
@@ -340,6 +341,39 @@ def test_a_sentence_that_is_done_but_still_in_the_batch_keeps_its_result() -> No
     together = model.search(sentences, beam=2, max_tokens=[30] * 20)
     assert together[0] == model.search([0], beam=2, max_tokens=30)[0]
     assert len(together[0][0].tokens) == 1
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_each_sentence_goes_on_from_its_own_token(beam: int) -> None:
+    model = Mock(10, order=1)
+    firsts = [3, 4, 5, BOS]
+    state = model.start([6, 6, 6, 6])
+    found = beam_search(state, model.step, bos=firsts, eos=EOS, beam=beam, max_tokens=15)
+    for first, [hypothesis] in zip(firsts, found, strict=True):
+        [[alone]] = beam_search(model.start([6]), model.step, bos=first, eos=EOS, beam=beam, max_tokens=15)
+        assert hypothesis == alone
+    assert len({tuple(hypothesis.tokens) for [hypothesis] in found}) > 1
+    with pytest.raises(InputError, match="4 sentences and 2 tokens to go on from"):
+        beam_search(model.start([0, 1, 2, 3]), model.step, bos=[3, 4], eos=EOS, max_tokens=5)
+
+
+def test_of_several_end_tokens_the_likeliest_counts() -> None:
+    table = {(): {EOS: 0.1, 4: 0.3, 3: 0.6}, (3,): {4: 0.6, EOS: 0.3, 5: 0.1}}
+    model = Table(6, table)
+    [found] = beam_search(model.start([0]), model.step, bos=BOS, eos=(EOS, 4), max_tokens=5, beam=3, nbest=2)
+    assert [(h.tokens, h.finished) for h in found] == [([3], True), ([], True)]
+    assert found[0].logprob == pytest.approx(math.log(0.36))
+    assert found[1].logprob == pytest.approx(math.log(0.3))
+    [[greedy]] = beam_search(model.start([0]), model.step, bos=BOS, eos=(EOS, 4), max_tokens=5, beam=1)
+    assert greedy == found[0]
+    with pytest.raises(InputError, match="its prefix holds the end token 4"):
+        model.search([0], prefix=[[4]], eos=(EOS, 4))
+
+
+def test_without_an_end_token_all_go_on_to_the_limit() -> None:
+    model = Mock(6)
+    found = beam_search(model.start([0, 1]), model.step, bos=BOS, eos=(), max_tokens=7, beam=2)
+    assert [(len(h.tokens), h.finished) for [h] in found] == [(7, False), (7, False)]
 
 
 def test_empty_batch_gives_nothing() -> None:

@@ -77,7 +77,7 @@ def test_the_weights_are_those_that_the_model_used(pipe: Translator) -> None:
     hook = attention.register_forward_hook(keep)
     view = pipe.attend(SOURCE, TARGET)
     hook.remove()
-    (_, _, values, _), output = given[0]
+    (_, _, values, *_), output = given[0]
     mixed = view.lookups["cross"][1].weights() @ values[0].repeat_interleave(2, dim=0)
     assert torch.allclose(attention.output(mixed.transpose(0, 1).flatten(1)), output[0], atol=1e-5)
 

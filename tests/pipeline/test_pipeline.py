@@ -14,6 +14,7 @@ from allyouneed.models.transformer import Transformer
 from allyouneed.pipeline import TooLongError, Translator, gathered, load, strongest
 from allyouneed.tasks.hypotheses import batches
 from allyouneed.text.tokenizer import Tokenizer
+from allyouneed.text.vocabulary import Marks
 
 TEXTS = [
     "The mouse ate the cheese.",
@@ -182,7 +183,7 @@ def test_load_a_shipped_model(saved_folder: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_file_is_no_folder(saved_folder: Path) -> None:
-    with pytest.raises(InputError, match="There is no model folder"):
+    with pytest.raises(InputError, match="is neither a model folder, with"):
         load(saved_folder / "config.json")
 
 
@@ -195,3 +196,59 @@ def test_public_names_are_there_and_the_import_is_light() -> None:
         _ = allyouneed.lood  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
     code = "import sys, allyouneed; sys.exit(bool({'torch', 'numpy', 'pydantic'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_texts_are_drawn_and_streamed_too(pipe: Translator) -> None:
+    texts = ["The cat.", "The mouse ate the cheese."]
+    greedy = pipe.generate(texts, temperature=0.0, max_tokens=30)
+    best = pipe.translate(texts, beam=1)
+    assert [one.tokens[:20] for one in greedy] == [one.tokens[:20] for one in best]
+    drawn = pipe.generate(texts, seed=2, temperature=2.0, max_tokens=20)
+    assert [one.text for one in drawn] != [one.text for one in greedy]
+    for number, text in enumerate(texts):
+        stream = pipe.stream(text, seed=2, number=number, temperature=2.0, max_tokens=20)
+        assert "".join(stream) == drawn[number].text
+    [searched] = pipe.generate(texts[:1], beam=4, max_tokens=2 * len(pipe.encode(texts)[0]) + 20)
+    assert searched.tokens == pipe.translate(texts[:1], beam=4)[0].tokens
+
+
+class TestOtherMarks:
+    """A decoder that begins with its end mark, and writes marks of its own around a text."""
+
+    @pytest.fixture
+    def other(self, model: Transformer, tokenizer: Tokenizer) -> Translator:
+        twin = tokenizer.for_line("both")
+        twin.marks = Marks(pad=0, bos=1, eos=2, unk=3, start=2, ends=(2,), prefix=(1,), suffix=(2,))
+        return Translator(model, twin, name="other")
+
+    def test_they_are_read_and_scored(self, other: Translator, model: Transformer) -> None:
+        read, written = other.encode(["The cat.", "Le chat."])
+        [score] = other.score(["The cat."], ["Le chat."])
+        with torch.no_grad():
+            logits = model(torch.tensor([[1, *read, 2]]), torch.tensor([[2, 1, *written]]))
+        expected = logits.log_softmax(-1)[0].gather(1, torch.tensor([1, *written, 2])[:, None])[:, 0]
+        assert score.logprobs == pytest.approx(expected.tolist(), abs=1e-4)
+        assert score.tokens == ["<s>", *other.tokenizer.pieces(written), "</s>"]
+
+    def test_they_stand_in_maps_and_not_in_alignments(self, other: Translator) -> None:
+        source, target = (other.encode([text])[0] for text in ("The cat.", "Le chat."))
+        view = other.attend("The cat.", "Le chat.")
+        names = other.tokenizer.pieces(target)
+        assert view.tokens["decoder"][0] == ["</s>", "<s>", *names]
+        assert view.tokens["cross"][0] == ["<s>", *names, "</s>"]
+        alignment = other.align(source, target)
+        assert torch.equal(alignment.matrix, view["cross", -1, "mean"][1:-1, 1:-1])
+
+    def test_there_is_room_for_the_mark_to_begin_with(self, other: Translator) -> None:
+        text = " ".join(["the"] * 64)
+        other.tokenizer.marks = Marks(start=2, ends=(2,))
+        with pytest.raises(TooLongError, match="Text 1 has 64 tokens, and this model reads at most 63"):
+            other.encode([text])
+
+    def test_what_is_written_before_a_text_is_not_part_of_it(self, other: Translator) -> None:
+        assert other.bare([1, 7, 8]) == [7, 8]
+        assert other.bare([7, 8]) == [7, 8]
+        assert other.forbidden == [0]
+        other.tokenizer.marks = Marks(ends=(2,), suffix=(2,))
+        with pytest.raises(InputError, match="no mark for its decoder to begin with"):
+            other.translate(["The cat."])

@@ -12,14 +12,16 @@ from allyouneed.errors import UsageError
 
 def attend(
     text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help="The source; without it, lines of standard input.")
+        str | None, typer.Argument(metavar="TEXT", help="What is read; without it, lines of standard input.")
     ] = None,
-    target: Annotated[str | None, typer.Option(help="What was written; else the model's own translation.")] = None,
+    target: Annotated[str | None, typer.Option(help="What a translator writes; else its own translation.")] = None,
     model: Model = "zoo:en-fr",
     side: Annotated[
-        Literal["encoder", "decoder", "cross"],
-        typer.Option(help="Who looks: the reader, the writer at itself or at the source."),
-    ] = "cross",
+        Literal["encoder", "decoder", "cross"] | None,
+        typer.Option(
+            help="Who looks: the reader, the writer at itself or at the source.  [default: the last there is]"
+        ),
+    ] = None,
     layer: Annotated[int, typer.Option(help="From 0, or from the end with -1.")] = -1,
     head: Annotated[str, typer.Option(help='From 0, or "mean".')] = "mean",
     out: Annotated[Path | None, typer.Option(help="File to write: .png, .svg, .html, .json or .npz.")] = None,
@@ -27,12 +29,13 @@ def attend(
 ) -> None:
     """Show where a model looks, as a map or a file.
 
-    Rows look at columns, and each row adds to 1. A picture (.png, .svg) shows the side, layer and head that were asked
-    for; .html, .json, .npz and --json hold them all.
+    Rows look at columns, and each row adds to 1. An encoder or a decoder alone has one side. A picture (.png, .svg)
+    shows the side, layer and head that were asked for; .html, .json, .npz and --json hold them all.
 
     For example:
       allyouneed attend "The mouse ate the cheese."
       allyouneed attend "The mouse ate the cheese." --layer 1 --head 0 --out map.png
+      allyouneed attend --model zoo:lm-en "The mouse ate the cheese because it was hungry."
     """
     from allyouneed.pipeline import load
 

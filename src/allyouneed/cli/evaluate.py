@@ -14,15 +14,19 @@ from allyouneed.cli.streams import write, write_json
 from allyouneed.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from allyouneed.pipeline import Translator
+    from allyouneed.pipeline import LanguageModel, MaskedModel, Pipeline, Translator
     from allyouneed.text.corpus import Pair
+    from allyouneed.training.recipe import Recipe
+
+ROW = 1024  # tokens that a model of text sees at a time, at most, where no recipe says how long its rows were
+BATCH = 4096  # tokens worked on at a time
 
 
 def evaluate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help='A shipped model ("zoo:en-fr") or a folder.')],
     data: Annotated[
         list[str] | None,
-        typer.Argument(metavar="DATA", help="A .tsv, or two aligned files; else the recipe's validation text."),
+        typer.Argument(metavar="DATA", help="A .tsv, two aligned files, or text; else the recipe's validation text."),
     ] = None,
     columns: Columns = None,
     beam: Annotated[int, typer.Option(min=1, help="Hypotheses followed at a time; 1 is greedy.")] = 4,
@@ -31,15 +35,22 @@ def evaluate(
 ) -> None:
     """Measure a model: BLEU, chrF and perplexity.
 
-    BLEU and chrF are those of whole, detokenised text, by sacreBLEU.
+    A model of text has perplexity alone; its text has empty lines between documents. BLEU and chrF are those of whole,
+    detokenised text, by sacreBLEU.
 
     For example:
       allyouneed evaluate zoo:en-fr test.tsv
     """
-    from allyouneed.pipeline import load
+    from allyouneed.pipeline import Translator, load
     from allyouneed.text.corpus import Skipped
 
     pipe = load(model, precision=precision)
+    if not isinstance(pipe, Translator):
+        if precision != "float32":
+            raise UsageError(f"{model} reads text as a whole, which is measured in float32 alone.")
+        facts = {"model": model, **measure_text(pipe, documents_of(pipe, data or []))}
+        write_json(facts) if as_json else write(*report_text(facts))
+        return
     skipped = Skipped()
     pairs = pairs_of(pipe, data or [], columns, skipped)
     facts = {"model": model, "beam": beam, **measure(pipe, pairs, beam), "skipped": skipped.count}
@@ -49,21 +60,29 @@ def evaluate(
         write(*report(facts), *([str(skipped)] if skipped.count else []))
 
 
+def recipe_of(pipe: "Pipeline", wanted: str) -> "Recipe":
+    """The recipe of a model, which names its validation text. `wanted` says what can be named instead."""
+    from allyouneed.training.recipe import parse_recipe
+
+    if pipe.recipe is None:
+        raise UsageError(f"{pipe.name} has no recipe that names a validation text: name {wanted}.")
+    return parse_recipe(tomllib.loads(pipe.recipe), f"The recipe of {pipe.name}")
+
+
 def pairs_of(pipe: "Translator", data: list[str], columns: tuple[int, int] | None, skipped: Any) -> list["Pair"]:
     """The pairs of the files, or of the validation text that the model's recipe names."""
-    from allyouneed.tasks.translation import Sources
+    from allyouneed.tasks.sources import PairData, Pairs
     from allyouneed.text.corpus import read_pairs
-    from allyouneed.training.recipe import parse_recipe
 
     if len(data) > 2:
         raise UsageError(f"evaluate takes one .tsv or two aligned files, not {len(data)}.")
     if data:
         target = data[1] if len(data) == 2 else None
         return list(read_pairs(data[0], target, columns=columns or usual_columns(pipe), skipped=skipped))
-    if pipe.recipe is None:
-        raise UsageError(f"{pipe.name} has no recipe that names a validation text: name a .tsv or two aligned files.")
-    recipe = parse_recipe(tomllib.loads(pipe.recipe), f"The recipe of {pipe.name}")
-    return list(Sources(recipe.data.dev, Path(recipe.data.root), recipe.seed).read(skipped))
+    recipe = recipe_of(pipe, "a .tsv or two aligned files")
+    if not isinstance(recipe.data, PairData):
+        raise UsageError(f"The recipe of {pipe.name} names no pairs: name a .tsv or two aligned files.")
+    return list(Pairs(recipe.data.dev, Path(recipe.data.root), recipe.seed).read(skipped))
 
 
 def usual_columns(pipe: "Translator") -> tuple[int, int]:
@@ -94,7 +113,7 @@ def measure(pipe: "Translator", pairs: Sequence["Pair"], beam: int) -> dict[str,
         seconds = time.monotonic() - began
     except TooLongError as error:
         pair = pairs[error.index]
-        raise InputError(f"{pair.file}, line {pair.line:,}: a side {error.excess}.") from error
+        raise InputError(f"{pair.file}, line {pair.line:,}: a side {error.problem}.") from error
     bleu, chrf = BLEU(), CHRF()
     tokens = sum(len(score.logprobs) for score in scores)
     loss = -fsum(score.total for score in scores) / tokens
@@ -119,3 +138,53 @@ def report(facts: dict[str, Any]) -> list[str]:
         f"perplexity  {facts['perplexity']:.3f} a token  ({facts['loss']:.4f} nats, {facts['target_tokens']:,} tokens)",
         f"sentences   {facts['sentences']:,}, translated in {facts['seconds']:.1f} s with beam {facts['beam']}",
     ]
+
+
+def documents_of(pipe: "Pipeline", data: list[str]) -> list[str]:
+    """The documents of the files, or of the validation text that the model's recipe names."""
+    from allyouneed.tasks.sources import Documents, TextData
+    from allyouneed.text.corpus import read_documents
+
+    if data:
+        return [text for path in data for text in read_documents(path)]
+    recipe = recipe_of(pipe, "a file of text")
+    if not isinstance(recipe.data, TextData):
+        raise UsageError(f"The recipe of {pipe.name} names no plain text: name a file of text.")
+    return list(Documents(recipe.data.dev, Path(recipe.data.root), recipe.seed))
+
+
+def measure_text(pipe: "LanguageModel | MaskedModel", documents: list[str]) -> dict[str, Any]:
+    """The measures of a model of text: those of its training's validation, in float32."""
+    from allyouneed.tasks.documents import encode_texts
+    from allyouneed.tasks.language import Language
+    from allyouneed.tasks.masked import Masked
+    from allyouneed.training.loss import negative_log_likelihood
+
+    row = tomllib.loads(pipe.recipe or "").get("data", {}).get("max_tokens", min(pipe.config.max_length, ROW))
+    texts = encode_texts(documents, pipe.tokenizer)
+    kind = Language if pipe.config.line == "decoder" else Masked
+    task = kind(pipe.tokenizer, texts, texts, max_tokens=row)
+    began = time.monotonic()
+    measures = task.validate(pipe.model, negative_log_likelihood, max_tokens=max(BATCH, row), sentences=0)
+    return {
+        **measures,
+        "documents": len(texts),
+        "tokens": texts.inner_tokens,
+        "bytes": texts.bytes,
+        "row": row,
+        "seconds": time.monotonic() - began,
+    }
+
+
+def report_text(facts: dict[str, Any]) -> list[str]:
+    """The measures as lines."""
+    loss = f"({facts['loss']:.4f} nats)"
+    lines = [
+        f"perplexity  {facts['perplexity']:.3f} a {'token' if 'bits_per_byte' in facts else 'hidden token'}  {loss}"
+    ]
+    if "bits_per_byte" in facts:
+        lines.append(f"bits        {facts['bits_per_byte']:.4f} a byte")
+    if "accuracy" in facts:
+        lines.append(f"accuracy    {facts['accuracy']:.2%} of the hidden tokens guessed")
+    size = f"{facts['documents']:,} documents, {facts['tokens']:,} tokens, {facts['bytes']:,} bytes"
+    return [*lines, f"text        {size}, in rows of {facts['row']:,}, in {facts['seconds']:.1f} s"]

@@ -10,13 +10,17 @@ import typer
 
 from allyouneed.cli.attend import attend
 from allyouneed.cli.average import average
+from allyouneed.cli.convert import convert
 from allyouneed.cli.evaluate import evaluate
+from allyouneed.cli.fill import fill
+from allyouneed.cli.generate import generate
 from allyouneed.cli.guide import guide
 from allyouneed.cli.models import models
 from allyouneed.cli.score import score
 from allyouneed.cli.tokenize import tokenize
 from allyouneed.cli.train import train
 from allyouneed.cli.translate import translate
+from allyouneed.cli.verify import verify
 from allyouneed.errors import InputError
 
 app = typer.Typer(
@@ -33,7 +37,22 @@ def help_of(verb: Callable[..., None]) -> str:
     return (getdoc(verb) or "").replace("\n\nFor example:", "\n\n\b\nFor example:")
 
 
-for verb in (guide, train, translate, score, evaluate, attend, average, models, tokenize):
+VERBS = (
+    guide,
+    train,
+    translate,
+    generate,
+    fill,
+    score,
+    evaluate,
+    attend,
+    average,
+    convert,
+    models,
+    tokenize,
+    verify,
+)
+for verb in VERBS:
     app.command(help=help_of(verb))(verb)
 
 

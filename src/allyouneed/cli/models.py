@@ -1,13 +1,19 @@
 """`allyouneed models`."""
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from allyouneed.cli.options import Json
 from allyouneed.cli.streams import write, write_json
 from allyouneed.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from allyouneed.models.transformer import TransformerConfig
+
+LINES = {"both": "Encoder-decoders", "decoder": "Decoders", "encoder": "Encoders"}
+HEAD = ["name", "parameters", "published", "layers", "width", "heads", "source"]
 
 
 def models(
@@ -16,7 +22,8 @@ def models(
 ) -> None:
     """List the presets and the models that ship.
 
-    Sizes stand beside the papers'. With NAME: all about one.
+    Sizes stand beside the papers'; heads are those of queries, and of keys and values where these are fewer. With NAME:
+    all about one, and first what it does not share with the base model of 2017.
 
     For example:
       allyouneed models zoo:en-fr
@@ -31,31 +38,29 @@ def models(
     known = {**presets, **zoo}
     if name not in known:
         raise UsageError(f'There is no model "{name}", but {", ".join(known)}.{nearest(name, known)}')
-    facts = known[name]
     if as_json:
-        write_json(facts)
+        write_json(known[name])
     else:
-        card = facts.pop("card", "")
-        write(
-            *(f"{key:<20}{value}" for key, value in facts.items()),
-            *(["", *card.rstrip("\n").split("\n")] if card else []),
-        )
+        write(*details(known[name]))
 
 
 def preset_facts() -> dict[str, dict[str, Any]]:
     """Every preset: its parameters, counted without making them, and the paper's number."""
     from allyouneed.models.presets import PRESETS, configure, count_parameters
 
-    return {
-        name: {
+    facts: dict[str, dict[str, Any]] = {}
+    for name, preset in PRESETS.items():
+        config = configure(name)
+        facts[name] = {
             "name": name,
-            "parameters": count_parameters(configure(name)),
+            "line": config.line,
+            "parameters": count_parameters(config),
             "published": preset.published,
+            "exact": preset.exact,
             "source": preset.source,
-            **asdict(configure(name)),
+            **settings(config),
         }
-        for name, preset in PRESETS.items()
-    }
+    return facts
 
 
 def zoo_facts() -> dict[str, dict[str, Any]]:
@@ -72,41 +77,80 @@ def zoo_facts() -> dict[str, dict[str, Any]]:
         facts[name] = {
             "name": name,
             "title": card.partition("\n")[0].lstrip("# "),
+            "line": config.line,
             "parameters": count_parameters(config),
             "megabytes": round((folder / WEIGHTS).stat().st_size / 1e6, 1),
-            **asdict(config),
+            **settings(config),
             "card": card,
         }
     return facts
 
 
+def settings(config: "TransformerConfig") -> dict[str, Any]:
+    """All fields of a config, those first that differ from their defaults."""
+    fields, defaults = asdict(config), usual()
+    changed = {name: value for name, value in fields.items() if value != defaults[name]}
+    return {**changed, **fields}
+
+
+def usual() -> dict[str, Any]:
+    """The fields of a config and their defaults."""
+    from allyouneed.models.transformer import TransformerConfig
+
+    return {name: field.default for name, field in TransformerConfig.__dataclass_fields__.items()}
+
+
 def overview(presets: list[dict[str, Any]], zoo: list[dict[str, Any]]) -> list[str]:
-    """Two tables."""
-    lines = [
-        "Presets",
-        *table(
-            ["name", "parameters", "published", "layers", "width", "heads", "source"], [preset_row(f) for f in presets]
-        ),
-    ]
-    if zoo:
-        rows = [[f["name"], f"{f['parameters']:,}", f"{f['megabytes']} MB", f["title"]] for f in zoo]
-        lines += ["", "Shipped", *table(["name", "parameters", "size", "what it is"], rows)]
-    return lines
+    """A table of the presets, a part for each line, and one of what ships."""
+    head, *rows = table(HEAD, [preset_row(facts) for facts in presets])
+    lines: list[str] = []
+    for line, title in LINES.items():
+        part = [row for row, facts in zip(rows, presets, strict=True) if facts["line"] == line]
+        lines += [title, head, *part, ""]
+    if not zoo:
+        return lines[:-1]
+    shipped = [[f["name"], f"{f['parameters']:,}", f"{f['megabytes']} MB", f["title"]] for f in zoo]
+    return [*lines, "Shipped", *table(["name", "parameters", "size", "what it is"], shipped)]
 
 
 def preset_row(facts: dict[str, Any]) -> list[str]:
     """A preset's cells."""
     published = "-" if facts["published"] is None else f"{facts['published']:,}"
-    layers = f"{facts['n_encoder_layers']}+{facts['n_decoder_layers']}"
+    depths = [depth for depth in (facts["n_encoder_layers"], facts["n_decoder_layers"]) if depth]
+    groups = facts["n_kv_heads"]
     return [
         facts["name"],
         f"{facts['parameters']:,}",
         published,
-        layers,
+        "+".join(f"1×{depth}" if facts["shared_depth"] else str(depth) for depth in depths),
         str(facts["d_model"]),
-        str(facts["n_heads"]),
+        str(facts["n_heads"]) if groups in (None, facts["n_heads"]) else f"{facts['n_heads']}/{groups}",
         facts["source"],
     ]
+
+
+def details(facts: dict[str, Any]) -> list[str]:
+    """All about one model: what it is, the settings that are its own, those that are usual, and its card."""
+    defaults = usual()
+    card = facts.get("card", "")
+    about = {key: value for key, value in facts.items() if key not in defaults and key not in ("card", "exact")}
+    own = {key: facts[key] for key in facts if key in defaults and facts[key] != defaults[key]}
+    others = {key: facts[key] for key in defaults if key not in own}
+    return [
+        *columns(about),
+        "",
+        *columns(own),
+        "",
+        "as usual:",
+        *columns(others),
+        *(["", *card.rstrip("\n").split("\n")] if card else []),
+    ]
+
+
+def columns(facts: dict[str, Any]) -> list[str]:
+    """Names and values, one a line."""
+    width = max(20, *(len(key) + 2 for key in facts))
+    return [f"{key:<{width}}{'-' if value is None else value}" for key, value in facts.items()]
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:

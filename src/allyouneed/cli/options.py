@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 import typer
 
 Texts = Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="Text; without it, lines of standard input.")]
-Model = Annotated[str, typer.Option(metavar="M", help='A shipped model ("zoo:en-fr") or the folder of a trained one.')]
+MODEL_HELP = "A shipped model, a model folder (this package's or Hugging Face's), or a .gguf file."
+Model = Annotated[str, typer.Option(metavar="M", help=MODEL_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 Precision = Annotated[
     Literal["float32", "int8"],

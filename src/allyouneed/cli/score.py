@@ -1,59 +1,80 @@
 """`allyouneed score`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from allyouneed.cli.options import Columns, Json, Model
+from allyouneed.cli.options import MODEL_HELP, Columns, Json
 from allyouneed.cli.progress import progress
-from allyouneed.cli.streams import LINES, checked, chunks, until_too_long, write, write_json
+from allyouneed.cli.streams import LINES, checked, chunks, in_place, until_unusable, write, write_json
 from allyouneed.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from allyouneed.pipeline import Score
-    from allyouneed.text.corpus import Pair
+    from allyouneed.pipeline import LanguageModel, MaskedModel, Score, Translator
 
 TEXT_FILES = {".txt", ".tsv", ".gz", ".zst"}
+TRANSLATOR, LANGUAGE_MODEL = "zoo:en-fr", "zoo:lm-en"
 
+Item = TypeVar("Item")
 Pairs = list[tuple[str, str]]
 
 
 def score(
     given: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SOURCE TARGET", help="Two texts, two aligned files, or one .tsv; else standard input."),
+        typer.Argument(
+            metavar="TEXT | SOURCE TARGET",
+            help="A text, a source and its target, or files of them; else standard input.",
+        ),
     ] = None,
-    model: Model = "zoo:en-fr",
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="M", help=f"{MODEL_HELP}  [default: {LANGUAGE_MODEL} for one text, else {TRANSLATOR}]"),
+    ] = None,
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Score given translations, token by token.
+    """Score texts or translations, token by token.
 
     Prints the total log-probability (natural), the perplexity a token, and each token's part: one line out for every
-    line in. On standard input a line is a source, a tab and its target.
+    line in. A decoder scores each token given those before it, an encoder given all others. A translator scores a
+    target given its source: two texts, two aligned files, or one .tsv; on standard input a tab stands between them.
 
     For example:
+      allyouneed score "The mouse ate the cheese."
       allyouneed score "The file was saved." "Le fichier a été enregistré."
       allyouneed score --model runs/mine test.en test.fr
       paste test.en test.fr | allyouneed score
     """
-    from allyouneed.pipeline import load
+    from allyouneed.pipeline import Translator, load
 
-    pipe = load(model)
+    given = given or []
+    pipe = load(model or usual_model(given))
+    if isinstance(pipe, Translator):
+        score_pairs(pipe, pairs_of(given, columns or (0, 1)), as_json=as_json)
+    else:
+        score_texts(pipe, texts_of(given), as_json=as_json)
+
+
+def usual_model(given: Sequence[str]) -> str:
+    """The model that is meant where none is named."""
+    return LANGUAGE_MODEL if len(given) == 1 and ".tsv" not in Path(given[0]).suffixes else TRANSLATOR
+
+
+def score_pairs(pipe: "Translator", batches: Iterator[Pairs], *, as_json: bool) -> None:
+    """Scores targets given their sources."""
     before = 0
-    for pairs in pairs_of(given or [], columns or (0, 1)):
-        sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
+    for pairs in batches:
 
-        def work(
-            size: int, sources: list[str] = sources, targets: list[str] = targets, before: int = before
-        ) -> list["Score"]:
+        def work(size: int, pairs: Pairs = pairs, before: int = before) -> list["Score"]:
+            sources, targets = [source for source, _ in pairs[:size]], [target for _, target in pairs[:size]]
             with progress(f"from line {before + 1:,}", size) as tell:
-                return pipe.score(sources[:size], targets[:size], on_progress=tell)
+                return pipe.score(sources, targets, on_progress=tell)
 
-        for (source, target), result in zip(pairs, until_too_long(work, len(pairs), before), strict=False):
+        for (source, target), result in zip(pairs, until_unusable(work, len(pairs), before), strict=False):
             if as_json:
                 write_json({"source": source, "target": target, **described(result)})
             else:
@@ -61,10 +82,34 @@ def score(
         before += len(pairs)
 
 
+def score_texts(pipe: "LanguageModel | MaskedModel", batches: Iterator[list[str]], *, as_json: bool) -> None:
+    """Scores texts alone."""
+    before = 0
+    for texts in batches:
+
+        def work(size: int, texts: list[str] = texts, before: int = before) -> list["Score | None"]:
+            with progress(f"from line {before + 1:,}", size) as tell:
+                return in_place(texts[:size], lambda there: scored(pipe, texts, there, tell))
+
+        for text, result in zip(texts, until_unusable(work, len(texts), before), strict=False):
+            if as_json:
+                write_json({"text": text, **({} if result is None else described(result))})
+            else:
+                write("" if result is None else printed(result))
+        before += len(texts)
+
+
+def scored(
+    pipe: "LanguageModel | MaskedModel", texts: list[str], there: list[int], tell: Callable[[int], None]
+) -> list["Score"]:
+    """The scores of those of the texts."""
+    return pipe.score([texts[number] for number in there], on_progress=tell)
+
+
 def printed(result: "Score") -> str:
-    """A result as one line."""
-    tokens = " ".join(f"{token}={logprob:.4f}" for token, logprob in zip(result.tokens, result.logprobs, strict=True))
-    return f"{result.total:.4f}\t{result.perplexity:.4f}\t{tokens}"
+    """A result as one line. A token that nothing comes before, where that leaves it unknown, has no number."""
+    tokens = [f"{token}={logprob:.4f}" for token, logprob in zip(result.tokens, result.logprobs, strict=True)]
+    return f"{result.total:.4f}\t{result.perplexity:.4f}\t{' '.join([*result.given, *tokens])}"
 
 
 def described(result: "Score") -> dict[str, Any]:
@@ -74,7 +119,21 @@ def described(result: "Score") -> dict[str, Any]:
         "perplexity": result.perplexity,
         "tokens": result.tokens,
         "logprobs": result.logprobs,
+        **({"given": result.given} if result.given else {}),
     }
+
+
+def texts_of(given: list[str]) -> Iterator[list[str]]:
+    """The texts that the arguments mean, in lists to be worked on together."""
+    from allyouneed.text.corpus import read_lines
+
+    if not given:
+        yield from chunks(None)
+    for argument in given:
+        if is_file(argument):
+            yield from in_parts(read_lines(argument))
+        else:
+            yield [checked(argument)]
 
 
 def pairs_of(given: list[str], columns: tuple[int, int]) -> Iterator[Pairs]:
@@ -85,12 +144,15 @@ def pairs_of(given: list[str], columns: tuple[int, int]) -> Iterator[Pairs]:
         return stdin_pairs()
     files = [is_file(argument) for argument in given]
     if len(given) == 1 and files[0]:
-        return in_parts(read_table(given[0], columns))
+        return in_parts((pair.source, pair.target) for pair in read_table(given[0], columns))
     if len(given) == 2 and all(files):
-        return in_parts(read_aligned(given[0], given[1]))
+        return in_parts((pair.source, pair.target) for pair in read_aligned(given[0], given[1]))
     if len(given) == 2 and not any(files):
         return iter([[(checked(given[0]), checked(given[1]))]])
-    raise UsageError("score takes a source and a target (two texts or two files), or one .tsv file, or standard input.")
+    raise UsageError(
+        "score takes a source and a target (two texts or two files), or one .tsv file, or standard input, with a model "
+        "that reads one text and writes another."
+    )
 
 
 def is_file(argument: str) -> bool:
@@ -114,12 +176,13 @@ def cut(line: str, number: int) -> tuple[str, str]:
     source, *rest = line.split("\t")
     if line.strip() and len(rest) != 1:
         raise InputError(
-            f"Line {number:,} of standard input has {len(rest)} tabs: one is needed, between source and target."
+            f"Line {number:,} of standard input has {len(rest)} tabs: one is needed, between source and target. Texts "
+            f"alone are scored by a decoder, as with --model {LANGUAGE_MODEL}."
         )
     return source, rest[0] if rest else ""
 
 
-def in_parts(pairs: Iterator["Pair"]) -> Iterator[Pairs]:
-    """Pairs of files, in lists."""
-    while batch := [(pair.source, pair.target) for pair in islice(pairs, LINES)]:
+def in_parts(items: Iterator[Item]) -> Iterator[list[Item]]:
+    """Items of files, in lists."""
+    while batch := list(islice(items, LINES)):
         yield batch

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeVar
 
 from allyouneed.errors import InputError
@@ -74,9 +74,18 @@ def parts(items: list[Item]) -> Iterator[list[Item]]:
 
 def write(*lines: str) -> None:
     """Lines to standard output, at once. A line feed in a text would shift all lines after it: it becomes a space."""
-    flat = (line.replace("\r", " ").replace("\n", " ") for line in lines)
-    sys.stdout.buffer.write("".join(f"{line}\n" for line in flat).encode())
+    write_part("".join(f"{flat(line)}\n" for line in lines))
+
+
+def write_part(text: str) -> None:
+    """Text to standard output, as it is and at once."""
+    sys.stdout.buffer.write(text.encode())
     sys.stdout.buffer.flush()
+
+
+def flat(text: str) -> str:
+    """A text that is one line."""
+    return text.replace("\r", " ").replace("\n", " ")
 
 
 def write_json(value: Any) -> None:
@@ -84,15 +93,28 @@ def write_json(value: Any) -> None:
     write(json.dumps(value, ensure_ascii=False))
 
 
-def until_too_long(work: Callable[[int], Sequence[Item]], size: int, before: int) -> Iterator[Item]:
-    """What `work` makes of `size` lines; if one is too long, of those before it, and then an InputError that names it.
+def until_unusable(work: Callable[[int], Iterable[Item]], size: int, before: int) -> Iterator[Item]:
+    """What `work` makes of `size` lines; if one cannot be used, as when it is too long, of those before it, and then an
+    InputError that names it.
 
     `before` lines came earlier.
     """
-    from allyouneed.pipeline import TooLongError
+    from allyouneed.pipeline import TextError
 
     try:
         yield from work(size)
-    except TooLongError as error:
+    except TextError as error:
         yield from work(error.index)
-        raise InputError(f"Line {before + error.index + 1:,} {error.excess}.") from error
+        raise InputError(f"Line {before + error.index + 1:,} {error.problem}.") from error
+
+
+def in_place(lines: Sequence[str], work: Callable[[list[int]], Sequence[Item]]) -> list[Item | None]:
+    """What `work` makes of the lines that are not blank, of which it is given the numbers; None for a blank one."""
+    from allyouneed.pipeline import TextError
+
+    there = [number for number, line in enumerate(lines) if line.strip()]
+    try:
+        found = dict(zip(there, work(there), strict=True))
+    except TextError as error:
+        raise error.at(there[error.index]) from error
+    return [found.get(number) for number in range(len(lines))]

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from allyouneed.cli.streams import write
+from allyouneed.errors import UsageError, nearest
 
 SHIPPED = Path(__file__).parents[1] / "recipes"
 
@@ -28,13 +29,22 @@ def train(
     """
     from allyouneed import training
 
-    path = Path(recipe)
-    shipped = SHIPPED / f"{recipe}.toml"
-    if not path.exists() and shipped.is_file():
-        path = shipped
+    path = recipe_file(recipe)
     folder = out or Path("runs") / path.stem
     try:
         write(str(training.train(training.read_recipe(path, overrides), folder)))
     except KeyboardInterrupt:
         print(f"Stopped: the same command goes on from the last checkpoint in {folder}.", file=sys.stderr)
         raise
+
+
+def recipe_file(name: str) -> Path:
+    """The file of that name, or the recipe that ships under it."""
+    if Path(name).exists():
+        return Path(name)
+    shipped = {str(path.relative_to(SHIPPED).with_suffix("")): path for path in sorted(SHIPPED.rglob("*.toml"))}
+    if name in shipped:
+        return shipped[name]
+    if name.endswith(".toml"):
+        return Path(name)  # whoever reads it says what is wrong, and names the nearest file
+    raise UsageError(f'There is no recipe "{name}", but {", ".join(shipped)}, or a file.{nearest(name, shipped)}')

@@ -6,7 +6,7 @@ import typer
 
 from allyouneed.cli.options import Json, Model, Precision, Texts
 from allyouneed.cli.progress import progress
-from allyouneed.cli.streams import chunks, until_too_long, write, write_json
+from allyouneed.cli.streams import chunks, until_unusable, write, write_json
 
 if TYPE_CHECKING:
     from allyouneed.pipeline import Translation
@@ -34,9 +34,9 @@ def translate(
       allyouneed translate "The file was saved."
       allyouneed translate --model runs/mine --beam 8 < in.txt > out.txt
     """
-    from allyouneed.pipeline import load
+    from allyouneed.pipeline import Translator, load
 
-    pipe = load(model, precision=precision)
+    pipe = load(model, Translator, precision=precision)
     before = 0
     for lines in chunks(text):
 
@@ -46,7 +46,7 @@ def translate(
                     lines[:size], beam=beam, nbest=nbest, length_penalty=length_penalty, align=align, on_progress=tell
                 )
 
-        for line, result in zip(lines, until_too_long(work, len(lines), before), strict=False):
+        for line, result in zip(lines, until_unusable(work, len(lines), before), strict=False):
             if as_json:
                 write_json({"source": line, **described(result, nbest)})
             else:

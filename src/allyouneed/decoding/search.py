@@ -31,8 +31,8 @@ def beam_search(
     state: AnyState,
     step: Step[AnyState],
     *,
-    bos: int,
-    eos: int,
+    bos: int | Sequence[int],
+    eos: int | Sequence[int],
     max_tokens: int | Sequence[int],
     beam: int = 4,
     nbest: int = 1,
@@ -40,12 +40,16 @@ def beam_search(
     prefix: Sequence[Sequence[int]] | None = None,
     forbidden: Sequence[int] = (),
 ) -> list[list[Hypothesis]]:
-    """The `nbest` best hypotheses of each sentence, best first; `state` is fresh and has one row a sentence.
+    """The `nbest` best hypotheses of each sentence, best first; `state` has one row a sentence.
+
+    `bos` is the token that all go on from, or one for each: the last of a text that the state has read up to there.
+    Only what is written after it counts, in scores and in lengths.
 
     Each step keeps the `beam` best unfinished hypotheses of a sentence. The end token finishes one where it stands
     among the `beam` best candidates. A sentence is done only when no hypothesis that goes on can still come among its
     `nbest` best finished ones: log-probabilities only fall, and the penalty is largest at `max_tokens`. With `beam` 1
-    nothing is weighed: the likeliest token is taken until it is the end token (greedy search).
+    nothing is weighed: the likeliest token is taken until it is the end token (greedy search). Of several end tokens
+    `eos` the likeliest counts, and without any all hypotheses go on to `max_tokens`.
 
     `max_tokens` (of each sentence, or of all) counts the end token. Only where nothing finished within it, unfinished
     hypotheses are returned. `prefix` holds the tokens that each sentence must begin with: they are scored like others.
@@ -54,7 +58,11 @@ def beam_search(
     """
     limits = [max_tokens] * state.rows if isinstance(max_tokens, int) else list(max_tokens)
     begun = [[] for _ in range(state.rows)] if prefix is None else [list(tokens) for tokens in prefix]
-    _check(state.rows, limits, begun, beam=beam, nbest=nbest, alpha=length_penalty, eos=eos)
+    first = [bos] * state.rows if isinstance(bos, int) else list(bos)
+    ends = [eos] if isinstance(eos, int) else list(eos)
+    if len(first) != state.rows:
+        raise InputError(f"{state.rows} sentences and {len(first)} tokens to go on from: one each is needed")
+    _check(state.rows, limits, begun, beam=beam, nbest=nbest, alpha=length_penalty, ends=ends)
     if not limits:
         return []
     with torch.inference_mode():
@@ -62,13 +70,13 @@ def beam_search(
             limits,
             begun,
             forbidden=[*forbidden],
-            eos=eos,
+            ends=ends,
             beam=beam,
             nbest=nbest,
             alpha=length_penalty,
             device=state.device,
         )
-        tokens = torch.full((state.rows,), bos, device=state.device)
+        tokens = torch.tensor(first, device=state.device)
         while True:
             logits, state = step(tokens, state)
             tokens, rows = search.advance(logits)
@@ -79,7 +87,7 @@ def beam_search(
 
 
 def _check(
-    rows: int, limits: list[int], prefix: list[list[int]], *, beam: int, nbest: int, alpha: float, eos: int
+    rows: int, limits: list[int], prefix: list[list[int]], *, beam: int, nbest: int, alpha: float, ends: list[int]
 ) -> None:
     if beam < 1 or not 1 <= nbest <= beam:
         raise InputError(f"beam {beam} with nbest {nbest}: 1 <= nbest <= beam is needed")
@@ -92,8 +100,8 @@ def _check(
             raise InputError(f"sentence {sentence}: max_tokens {limit} must exceed its {len(tokens)} prefix tokens")
         if any(token < 0 for token in tokens):
             raise InputError(f"sentence {sentence}: its prefix holds the negative token {min(tokens)}")
-        if eos in tokens:
-            raise InputError(f"sentence {sentence}: its prefix holds the end token {eos}")
+        for token in set(ends) & set(tokens):
+            raise InputError(f"sentence {sentence}: its prefix holds the end token {token}")
 
 
 def best_of_rows(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -161,16 +169,16 @@ class _Search:
         prefix: list[list[int]],
         *,
         forbidden: list[int],
-        eos: int,
+        ends: list[int],
         beam: int,
         nbest: int,
         alpha: float,
         device: torch.device,
     ) -> None:
         sentences = len(limits)
-        self.eos, self.beam, self.alpha = eos, beam, alpha
-        self.may_end = eos not in forbidden
-        self.stops = torch.tensor([*forbidden, eos], dtype=torch.long, device=device)  # what never goes on
+        self.beam, self.alpha = beam, alpha
+        self.eos = torch.tensor([token for token in ends if token not in forbidden], dtype=torch.long, device=device)
+        self.stops = torch.tensor([*forbidden, *ends], dtype=torch.long, device=device)  # what never goes on
         self.steps = 0
         self.shortest_limit = min(limits)
         self.shortest_prefix, self.longest_prefix = min(map(len, prefix)), max(map(len, prefix))
@@ -226,10 +234,13 @@ class _Search:
 
     def _restrict(self, logprobs: Tensor) -> Tensor:
         """Leaves in `logprobs` [R, V] only what may go on -> the log-probabilities of ending here [B, W]."""
-        ends = self.scores + logprobs[:, self.eos].view_as(self.scores)
+        if len(self.eos):
+            ends = self.scores + logprobs[:, self.eos].amax(1).view_as(self.scores)
+        else:
+            ends = torch.full_like(self.scores, -math.inf)
         if self.steps >= self.longest_prefix:
             logprobs.index_fill_(1, self.stops, -math.inf)
-            return ends if self.may_end else ends.fill_(-math.inf)
+            return ends
         wanted = self.prefix[:, self.steps].repeat_interleave(self.scores.shape[1])  # [R]
         rows = (wanted >= 0).nonzero()[:, 0]
         wanted = wanted[rows]
@@ -240,7 +251,7 @@ class _Search:
         logprobs[rows] = -math.inf
         logprobs[rows, wanted] = given
         ends.view(-1)[rows] = -math.inf
-        return ends if self.may_end else ends.fill_(-math.inf)
+        return ends
 
     def _keep(self, live: Tensor, ends: Tensor) -> None:
         """Keeps those `ends` [B, W] that stand among the best candidates and among the best finished hypotheses."""

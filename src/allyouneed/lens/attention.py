@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from allyouneed.errors import InputError, UsageError, nearest
 from allyouneed.lens import pictures
-from allyouneed.parts.attention import MultiHeadAttention, attention_weights
+from allyouneed.parts.attention import NOWHERE, MultiHeadAttention, Place
 from allyouneed.parts.masks import Mask
 
 Head = int | Literal["mean"]
@@ -25,27 +25,26 @@ class Lookup:
     attention: MultiHeadAttention
     x: Tensor  # [1, T, D]
     keys: Tensor  # [1, G, S, K]
-    mask: Mask | None
+    mask: Mask | None = None
+    place: Place = NOWHERE
 
     @torch.no_grad()
     def weights(self, head: int | None = None) -> Tensor:
         """The weights of one head [T, S], or of all [H, T, S]. Each row adds to 1."""
-        queries, keys = self.attention.queries(self.x), self.keys
-        if head is None:
-            return attention_weights(queries, keys, self.mask)[0].cpu()
-        group = head * keys.shape[1] // queries.shape[1]
-        return attention_weights(queries[:, head : head + 1], keys[:, group : group + 1], self.mask)[0, 0].cpu()
+        weights = self.attention.weights(self.x, self.keys, self.mask, self.place, head=head)
+        return (weights[0] if head is None else weights[0, 0]).cpu()
 
 
 @contextmanager
 def recording(model: nn.Module) -> Generator[dict[str, list[Lookup]]]:
-    """While it is open, every forward pass of the model leaves its lookups here, layer by layer under their side.
+    """While it is open, every forward pass of the model leaves its lookups here, layer by layer under their side; a
+    layer that is applied several times leaves several.
 
     The hooks only read: the model runs the same kernels on the same numbers as without them.
     """
     lookups: dict[str, list[Lookup]] = {}
     handles = [
-        module.register_forward_pre_hook(recorder(lookups.setdefault(side_of(name), [])))
+        module.register_forward_pre_hook(recorder(lookups.setdefault(side_of(name), [])), with_kwargs=True)
         for name, module in model.named_modules()
         if isinstance(module, MultiHeadAttention)
     ]
@@ -59,10 +58,11 @@ def recording(model: nn.Module) -> Generator[dict[str, list[Lookup]]]:
 def recorder(lookups: list[Lookup]) -> Any:
     """A hook that appends what its module is called with."""
 
-    def record(attention: nn.Module, inputs: tuple[Any, ...]) -> None:
+    def record(attention: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         assert isinstance(attention, MultiHeadAttention)
-        x, keys, _values, mask = inputs
-        lookups.append(Lookup(attention, x, keys, mask))
+        given = dict(zip(("x", "keys", "values", "mask", "place"), inputs, strict=False)) | named
+        del given["values"]
+        lookups.append(Lookup(attention, **given))
 
     return record
 
@@ -75,7 +75,8 @@ def side_of(name: str) -> str:
 class Attention:
     """The attention of one sentence: `view["cross", 1, 3]` are the weights [T, S] of layer 1 and head 3, from 0.
 
-    Sides are "encoder", "decoder" and "cross"; layers count from the end if negative; the head may be "mean".
+    Sides are "encoder", "decoder" and "cross", as far as the model has them; layers count from the end if negative; the
+    head may be "mean".
     `tokens[side]` are the names of the rows (who looks) and of the columns (what is looked at).
     """
 
@@ -129,16 +130,18 @@ class Attention:
             for side in self.sides
         }
 
-    def text(self, side: str = "cross", layer: int = -1, head: Head = "mean") -> str:
-        """A small heat map in characters, for a terminal."""
+    def text(self, side: str | None = None, layer: int = -1, head: Head = "mean") -> str:
+        """A small heat map in characters, for a terminal. Without a `side` it is the last one that there is."""
+        side = self.sides[-1] if side is None else side
         return pictures.text(self[side, layer, head].tolist(), *self.tokens[side])
 
-    def save(self, path: str | Path, *, side: str = "cross", layer: int = -1, head: Head = "mean") -> None:
+    def save(self, path: str | Path, *, side: str | None = None, layer: int = -1, head: Head = "mean") -> None:
         """Writes a picture of one side, layer and head (.png, .svg), or everything (.html to browse, .json, .npz).
+        Without a `side` it is the last one that there is.
 
         Raises UsageError for another suffix and InputError where the file cannot be written.
         """
-        path = Path(path)
+        path, side = Path(path), self.sides[-1] if side is None else side
         suffix = path.suffix.lower()
         if suffix in (".png", ".svg"):
             which = "mean of the heads" if head == "mean" else f"head {head}"
@@ -160,7 +163,7 @@ class Attention:
         if notebook is not None and notebook.get_ipython() is not None:
             notebook.display.display(self)
         else:
-            print(self.text(self.sides[-1]))
+            print(self.text())
 
     def _repr_html_(self) -> str:
         """The page, framed: notebooks show it for the object."""

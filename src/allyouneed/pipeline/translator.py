@@ -1,0 +1,254 @@
+"""Encoder-decoders: they read one text and write another."""
+
+import math
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from allyouneed.decoding.scorers import forced_score
+from allyouneed.decoding.search import Hypothesis
+from allyouneed.errors import UsageError
+from allyouneed.lens.attention import Attention, recording
+from allyouneed.pipeline.common import Score, TextError, one_text
+from allyouneed.pipeline.gaps import Filling, Guess, check_gaps, sentinels_of, spans, with_masks
+from allyouneed.pipeline.writing import Writer
+from allyouneed.tasks.hypotheses import batches, encode, hypotheses, never_written, start_of
+from allyouneed.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Which source token each target token came from, and the same for words (what stands between spaces)."""
+
+    source: list[str]
+    target: list[str]
+    pairs: list[tuple[int, int, float]]  # for each target token: source index, target index, weight
+    words: list[tuple[int, int]]  # for each target word: source index, target index
+    matrix: Tensor  # [T, S] without the end marks
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One translation. A blank source has a blank one."""
+
+    text: str
+    score: float  # log-probability / length penalty
+    tokens: list[str]
+    alignment: Alignment | None = None
+    nbest: "tuple[Translation, ...]" = ()  # best first, this one included
+
+
+class Translator(Writer):
+    """An encoder and a decoder: a translation model, or any other that turns one text into another."""
+
+    what: ClassVar[str] = "an encoder-decoder, which reads one text and writes another"
+
+    @property
+    def n_marks(self) -> int:
+        """How many marks stand with a text: on the target's side there is at least the one to begin with."""
+        return max(super().n_marks, 1)
+
+    @property
+    def forbidden(self) -> list[int]:
+        """Marks that stand nowhere in a target, or only before it."""
+        return never_written(self.tokenizer, self.tokenizer.start)
+
+    def prompts(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens of each source."""
+        return self.encode(texts)
+
+    def before(self, prompt: Sequence[int]) -> Sequence[int]:
+        """Nothing: what is written is a text of its own."""
+        return ()
+
+    @torch.inference_mode()
+    def begin(self, prompts: Sequence[Sequence[int]]) -> tuple[Any, list[int]]:
+        """A state that has read the sources, and the mark to begin with."""
+        memory = encode(self.model, self.tokenizer, prompts)
+        return self.stepper.start(memory), [start_of(self.tokenizer)] * len(prompts)
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        *,
+        beam: int = 4,
+        nbest: int = 1,
+        length_penalty: float = 0.6,
+        align: bool = False,
+        on_progress: Callable[[int], None] = lambda done: None,
+    ) -> list[Translation]:
+        """The best translation of each text, in order; `nbest` > 1 also gives the runners-up, `align` the alignments.
+
+        Raises TooLongError before anything is translated.
+        """
+        one_text(texts)
+        sources = self.encode(texts)
+        there = [index for index, text in enumerate(texts) if text.strip()]
+        found = hypotheses(
+            self.model,
+            self.tokenizer,
+            [sources[index] for index in there],
+            beam=beam,
+            nbest=nbest,
+            length_penalty=length_penalty,
+            precision=self.precision,
+            on_progress=on_progress,
+        )
+        results = [Translation("", 0.0, []) for _ in texts]
+        for index, ranked in zip(there, found, strict=True):
+            made = tuple(self._translation(sources[index], hypothesis, align) for hypothesis in ranked)
+            results[index] = replace(made[0], nbest=made)
+        return results
+
+    def _translation(self, source: list[int], hypothesis: Hypothesis, align: bool) -> Translation:
+        tokens = self.bare(hypothesis.tokens)
+        alignment = self.align(source, tokens) if align else None
+        return Translation(self.tokenizer.decode(tokens), hypothesis.score, self.tokenizer.pieces(tokens), alignment)
+
+    @torch.inference_mode()
+    def score(
+        self, sources: Sequence[str], targets: Sequence[str], *, on_progress: Callable[[int], None] = lambda done: None
+    ) -> list[Score]:
+        """The log-probability of each target given its source, token by token, the end mark last. Raises TooLongError
+        for either side.
+        """
+        one_text(sources)
+        one_text(targets)
+        if len(sources) != len(targets):
+            raise UsageError(f"{len(sources)} sources and {len(targets)} targets: each source needs one target.")
+        encoded = list(zip(self.encode(sources), self.encode(targets), strict=True))
+        stepper = self.stepper  # the search's own: its scores are these
+        scores, done = [Score([], []) for _ in encoded], 0
+        for rows in batches([max(map(len, pair)) + self.n_marks for pair in encoded]):
+            memory = encode(self.model, self.tokenizer, [encoded[row][0] for row in rows])
+            goals = [self.goal(encoded[row][1]) for row in rows]
+            found = forced_score(
+                stepper.start(memory),
+                stepper.step,
+                [goal[:-1] for goal in goals],
+                bos=start_of(self.tokenizer),
+                eos=goals[0][-1],
+            )
+            for row, goal, logprobs in zip(rows, goals, found, strict=True):
+                scores[row] = Score(self.tokenizer.pieces(goal), logprobs)
+            done += len(rows)
+            on_progress(done)
+        return scores
+
+    def fill(
+        self, texts: Sequence[str], *, beam: int = 4, on_progress: Callable[[int], None] = lambda done: None
+    ) -> list[Filling]:
+        """Each text with its gaps, written ___, filled by the likeliest tokens, as many as they may be: for models that
+        learned to write what is missing (Raffel 2020), or the whole text (Lewis 2020). These say not what is whose.
+
+        Raises TextError for a text without a gap or with too many, TooLongError, and UsageError for other models.
+        """
+        one_text(texts)
+        sentinels = sentinels_of(self.tokenizer)
+        mask = sentinels[0] if sentinels else self.mask
+        rows = [with_masks(self.tokenizer, text, mask) for text in texts]
+        self.check(rows)
+        places = [[place for place, token in enumerate(row) if token == mask] for row in rows]
+        check_gaps([len(found) for found in places])
+        if not sentinels:
+            found = hypotheses(self.model, self.tokenizer, rows, beam=beam, on_progress=on_progress)
+            return [Filling(self.tokenizer.decode(ranked[0].tokens), []) for ranked in found]
+        for index, (row, gaps) in enumerate(zip(rows, places, strict=True)):
+            if len(gaps) >= len(sentinels):
+                raise TextError(index, f"has {len(gaps)} gaps, and this model tells {len(sentinels) - 1} apart")
+            for place, sentinel in zip(gaps, sentinels, strict=False):
+                row[place] = sentinel
+        found = hypotheses(self.model, self.tokenizer, rows, beam=beam, on_progress=on_progress)
+        return [
+            self._filled(row, ranked[0], sentinels[: len(gaps) + 1])
+            for row, ranked, gaps in zip(rows, found, places, strict=True)
+        ]
+
+    @property
+    def mask(self) -> int:
+        """The token that stands for any number of others. Raises UsageError where the model did not learn one."""
+        mask, recipe = self.tokenizer.mask, tomllib.loads(self.recipe or "")
+        learned = recipe.get("data", {}).get("objective") == "infilling" or not isinstance(self.tokenizer, Tokenizer)
+        if mask is None or not learned:
+            raise UsageError(f"{self.name} did not learn to fill gaps.")
+        return mask
+
+    def _filled(self, row: list[int], hypothesis: Hypothesis, sentinels: list[int]) -> Filling:
+        """A row of tokens with what was written for each of its sentinels but the last."""
+        filled, guesses = list(row), list[list[Guess]]()
+        for sentinel, (start, end) in zip(sentinels[:-1], spans(hypothesis.tokens, sentinels), strict=False):
+            tokens = hypothesis.tokens[start:end]
+            place = filled.index(sentinel)
+            filled[place : place + 1] = tokens
+            chance = math.exp(math.fsum(hypothesis.token_logprobs[start:end]))
+            guesses.append([Guess(self.tokenizer.decode(tokens), chance)])
+        return Filling(self.tokenizer.decode(filled), guesses)
+
+    def goal(self, target: Sequence[int]) -> list[int]:
+        """All that the decoder writes for a target: its marks too, the end mark last."""
+        marks = self.tokenizer.marks
+        return [*marks.prefix, *target, *(marks.suffix or marks.ends[:1])]
+
+    def bare(self, written: Sequence[int]) -> list[int]:
+        """What the decoder wrote, without the marks that it writes before a text."""
+        prefix = self.tokenizer.prefix
+        return list(written[len(prefix) :] if tuple(written[: len(prefix)]) == prefix else written)
+
+    def attend(self, text: str, target: str | None = None) -> Attention:
+        """Where the model looks while it reads the text and writes the target (None: its own translation).
+
+        The rows of "decoder" are the tokens that were read (the start mark first); those of "cross" are the tokens that
+        were predicted there (the end mark last).
+        """
+        source = self.encode([text])[0]
+        if target is not None:
+            return self.look(source, self.encode([target])[0])
+        return self.look(source, self.bare(hypotheses(self.model, self.tokenizer, [source], beam=4)[0][0].tokens))
+
+    @torch.inference_mode()
+    def look(self, source: Sequence[int], target: Sequence[int]) -> Attention:
+        """The attention of a pair of token sequences without marks."""
+        goal = self.goal(target)
+        given = [start_of(self.tokenizer), *goal[:-1]]
+        with recording(self.model) as lookups:
+            memory = encode(self.model, self.tokenizer, [source])
+            self.model.decode(torch.tensor([given], device=self.device), memory)
+        read, inputs, written = map(self.tokenizer.pieces, (self.tokenizer.wrap(source), given, goal))
+        return Attention(lookups, {"encoder": (read, read), "decoder": (inputs, inputs), "cross": (written, read)})
+
+    def align(self, source: Sequence[int], target: Sequence[int]) -> Alignment:
+        """For each target token the source token that the last decoder layer, its heads together, looks at most."""
+        first = len(self.tokenizer.prefix)  # marks align with nothing
+        rows, columns = slice(first, first + len(target)), slice(first, first + len(source))
+        matrix = self.look(source, target)["cross", -1, "mean"][rows, columns]
+        between = (self.word_of(target), self.word_of(source))
+        return Alignment(
+            source=self.tokenizer.pieces(source),
+            target=self.tokenizer.pieces(target),
+            pairs=[(place, row, weight) for row, (place, weight) in enumerate(strongest(matrix))],
+            words=[(place, row) for row, (place, _) in enumerate(strongest(gathered(matrix, *between)))],
+            matrix=matrix,
+        )
+
+    def word_of(self, tokens: Sequence[int]) -> list[int]:
+        """Which word, counted from 0, each token ends in."""
+        return [max(0, len(self.tokenizer.decode(tokens[:end]).split()) - 1) for end in range(1, len(tokens) + 1)]
+
+
+def strongest(matrix: Tensor) -> list[tuple[int, float]]:
+    """For each row of [T, S] the place and the size of its largest weight."""
+    if not matrix.numel():
+        return []
+    weights, places = matrix.max(-1)
+    return list(zip(places.tolist(), weights.tolist(), strict=True))
+
+
+def gathered(matrix: Tensor, rows: list[int], columns: list[int]) -> Tensor:
+    """The weights [T, S] of tokens, added up over the words that they belong to."""
+    words = matrix.new_zeros(max(rows, default=-1) + 1, max(columns, default=-1) + 1)
+    row, column = (torch.tensor(places, dtype=torch.long) for places in (rows, columns))
+    return words.index_put((row[:, None], column), matrix, accumulate=True)
