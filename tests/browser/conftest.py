@@ -26,7 +26,6 @@ FLAGS = [
     "--no-first-run",
 ]
 PATIENCE = 20_000  # milliseconds; a loaded machine is slow, and no test measures time
-FIGURES = {"lookup": "s5", "scaling": "s5", "causal-mask": "s7", "cross-attention": "s7"}
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -76,7 +75,7 @@ class Site:
 def own_models(saved_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """A user's model, and a folder that holds none."""
     broken = tmp_path_factory.mktemp("broken")
-    (broken / "config.json").write_text("{}", encoding="utf-8")
+    (broken / "config.json").write_text('{"format": 1}', encoding="utf-8")
     return str(saved_folder), str(broken)
 
 

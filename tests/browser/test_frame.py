@@ -15,8 +15,10 @@ from allyouneed.guide.language import strings
 from allyouneed.guide.page import WEB
 from allyouneed.guide.widgets import WIDGETS
 
-FIGURES = ["lookup", "scaling", "causal-mask", "cross-attention"]
+FIGURES = ["sentences", "lookup", "scaling", "self-attention", "causal-mask", "cross-attention"]
 STATES = {
+    "sentences": {"unit": "log2"},
+    "self-attention": {"sentence": "The cat sat on the mat.", "layer": 1, "head": -1},
     "lookup": {"are": 2.5, "layer": 1},
     "scaling": {"d_k": 3, "scale": False},  # the slider's place 3 is the width 8
     "causal-mask": {"mask": "window", "window": 2, "stage": "masked"},
@@ -90,10 +92,10 @@ def test_picture_is_saved_as_svg_and_png(visit: Callable[..., Any], name: str, t
     root = ElementTree.fromstring(saved["svg"].read_text(encoding="utf-8"))
     space = "{http://www.w3.org/2000/svg}"
     texts = [node.text for node in root.iter(f"{space}text")]
-    first = figure.locator(".picture output:visible").first.inner_text()
+    first = figure.locator(".picture output:visible:not(:has(sup))").first.inner_text()
     assert first in texts
     assert len(list(root.iter(f"{space}rect"))) > 1
-    assert list(root.iter(f"{space}image"))
+    assert len(list(root.iter(f"{space}image"))) == figure.locator(".picture canvas").count()
     assert saved["png"].read_bytes().startswith(b"\x89PNG\r\n")
     assert saved["png"].stat().st_size > 5000
 
@@ -105,7 +107,9 @@ def test_code_button_opens_the_functions_that_ran(visit: Callable[..., Any], nam
     content.locator("pre").first.wait_for()
     sources = content.locator("pre code").evaluate_all("all => all.map(node => node.textContent)")
     assert sources == [inspect.getsource(function) for function in (*WIDGETS[name].code, WIDGETS[name].compute)]
-    assert "allyouneed.parts.attention" in content.inner_text()
+    assert (
+        "allyouneed.models.transformer" if name == "sentences" else "allyouneed.parts.attention"
+    ) in content.inner_text()
 
 
 def test_model_chip_opens_the_card(visit: Callable[..., Any], site: Any) -> None:
@@ -167,7 +171,7 @@ def test_bundle_draws_the_same_figure_in_a_notebook(browser: Any, site: Any, nam
     figure = page.locator(f'figure[data-widget="{name}"]')
     assert figure.get_attribute("data-state") == "ready"
     assert len(numbers(figure)) > 5
-    slider = figure.locator('input[type="range"]:enabled:visible').first
+    slider = figure.locator('input[type="range"]:enabled, input[type="radio"]:checked').last
     slider.press("ArrowRight")
     assert (
         page.evaluate("window.asked[document.activeElement.dataset.field]")

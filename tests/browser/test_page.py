@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from allyouneed.guide.page import SECTIONS
+from allyouneed.pipeline import shipped
 
 LANGUAGES = pytest.mark.parametrize("lang", ["ko", "en"])
 NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 HANGUL = re.compile(r"[가-힣]")
-FIGURES = ["lookup", "scaling", "causal-mask", "cross-attention"]
+FIGURES = ["sentences", "lookup", "scaling", "self-attention", "causal-mask", "cross-attention"]
 # Where a number is a name, a tick or a label, and no result.
 LABELS = (
     "output, .cited, .controls, .heat-top, .heat-left, .bar-label, .token, figcaption, th, caption, pre, textarea, "
@@ -33,9 +34,9 @@ def test_whole_story_is_there(visit: Callable[..., Any], lang: str) -> None:
         assert page.locator(f"#{section} > h2").inner_text().strip()
         assert len(page.locator(f"#{section} > p").first.inner_text()) > 30
         assert page.locator(f'nav a[href="#{section}"]').count() == 1
-    for section in ("s5", "s7"):
+    for section, figures in {"s1": 1, "s5": 2, "s6": 1, "s7": 2}.items():
         assert page.locator(f"#{section} .key").count() == 1
-        assert page.locator(f"#{section} figure[data-widget]").count() == 2
+        assert page.locator(f"#{section} figure[data-widget]").count() == figures
 
 
 def test_figures_start_when_the_reader_comes_near(visit: Callable[..., Any]) -> None:
@@ -134,12 +135,12 @@ def test_own_model_is_chosen_and_another_can_be(
     usable, broken = own_models
     reader = visit("/?lang=en", at=own_site)
     page = reader.page
-    page.wait_for_function("() => document.getElementById('model').options.length === 5")
+    page.wait_for_function("() => document.getElementById('model').options.length > 1")
     picker = page.locator("#model")
     assert picker.input_value() == usable
     names = picker.locator("option").evaluate_all("all => all.map(option => option.value)")
-    assert names == ["", usable, broken, "zoo:en-fr", "zoo:fr-en"]
-    live = ["lookup", "causal-mask", "cross-attention"]
+    assert names == ["", usable, broken, *shipped()]
+    live = ["lookup", "self-attention", "causal-mask", "cross-attention"]
     for name in live:
         assert reader.figure(name).locator(".chip b").first.inner_text() == usable
     picker.select_option("zoo:en-fr")
@@ -150,6 +151,20 @@ def test_own_model_is_chosen_and_another_can_be(
     assert picker.input_value() == ""
     for name in live:  # a broken choice leaves every figure with its own model
         assert reader.figure(name).locator(".chip b").first.inner_text().startswith("zoo:")
+
+
+def test_chosen_decoder_goes_where_a_decoder_can(visit: Callable[..., Any]) -> None:
+    reader = all_ready(visit("/?lang=en"))
+    picker = reader.page.locator("#model")
+    reader.page.wait_for_function("() => document.getElementById('model').options.length > 1")
+    assert "decoder" in picker.locator('option[value="zoo:lm-en"]').inner_text()
+    before = {name: reader.figure(name).locator(".chip b").first.inner_text() for name in FIGURES if name != "scaling"}
+    picker.select_option("zoo:lm-en")
+    after = {name: reader.figure(name).locator(".chip b").first.inner_text() for name in before}
+    assert after == before | {"sentences": "zoo:lm-en", "self-attention": "zoo:lm-en"}
+    picker.select_option("zoo:fr-en")
+    assert reader.figure("self-attention").locator(".chip b").first.inner_text() == "zoo:fr-en"
+    assert reader.figure("sentences").locator(".chip b").first.inner_text() == "zoo:lm-en"
 
 
 def test_refused_text_is_explained_and_undone(visit: Callable[..., Any]) -> None:

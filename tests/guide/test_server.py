@@ -97,13 +97,14 @@ def test_code_is_the_running_source(client: TestClient) -> None:
 
 
 def test_models_are_listed_and_a_broken_one_says_why(saved_folder: Path, tmp_path: Path, models: Models) -> None:
-    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "config.json").write_text('{"format": 1}', encoding="utf-8")
     own = [str(saved_folder), str(tmp_path)]
     cards = client_of(Models(own, shipped=["zoo:none"])).get("/api/models").json()
     assert [card["name"] for card in cards] == [*own, "zoo:none"]
     assert [card["own"] for card in cards] == [True, True, False]
     assert cards[0]["parameters"] > 1000
     assert cards[0]["card"] == "# A small model\n"
+    assert cards[0]["line"] == "both"
     assert "lacks model.safetensors" in cards[1]["problem"]
     assert "no shipped model" in cards[2]["problem"]
 

@@ -80,7 +80,7 @@ def test_cited_numbers_have_a_source(lang: str) -> None:
     assert set(cited) == set(sources())
 
 
-@pytest.mark.parametrize("section", ["s5", "s7"])
+@pytest.mark.parametrize("section", ["s1", "s5", "s6", "s7"])
 @pytest.mark.parametrize("lang", ["ko", "en"])
 def test_section_with_figures_has_its_key_point(lang: str, section: str) -> None:
     assert fragment(lang, section)[1].count('<div class="key" role="note"><strong>') == 1

@@ -43,7 +43,8 @@ def test_answer_is_plain_json_and_echoes_its_inputs(models: Models, name: str) -
 @pytest.mark.parametrize("name", WIDGETS)
 def test_code_is_the_source_of_the_functions_that_ran(name: str) -> None:
     shown = {part["name"]: part["source"] for part in WIDGETS[name].sources()}
-    assert shown["attention_weights"] == inspect.getsource(attention.attention_weights)
+    if name != "sentences":  # which shows no weights
+        assert shown["attention_weights"] == inspect.getsource(attention.attention_weights)
     assert shown["compute"] == inspect.getsource(WIDGETS[name].compute)
 
 
@@ -125,7 +126,9 @@ def test_lookup_values_are_rows_of_the_encoder(models: Models, model: Transforme
     words = [tokenizer.encode(word) for word in ("How", "are", "you")]
     ids = torch.tensor([[*chain(*words), EOS]])
     stored = {name.removeprefix("encoder.0."): tensor for name, tensor in model.state_dict().items()}
-    x = stored["embedding.weight"][ids[0]] * math.sqrt(model.config.d_model) + model.positions[: ids.shape[1]]
+    waves = model.encoder_inputs.waves
+    assert waves is not None
+    x = stored["embedding.weight"][ids[0]] * math.sqrt(model.config.d_model) + waves[: ids.shape[1]]
     # This model normalises before the lookup.
     x = (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + model.config.norm_epsilon).sqrt()
     x = x * stored["residuals.0.norm.weight"] + stored["residuals.0.norm.bias"]
@@ -311,6 +314,19 @@ def test_word_is_found_among_its_tokens(tokenizer: Tokenizer) -> None:
         ("scaling", {"scale": 7}, "error.type", "scale", "not of the type boolean"),
         ("lookup", {"how": math.nan}, "error.range", "how", "nan is outside -4"),
         ("lookup", {"model": "elsewhere"}, "error.model", None, 'no model "elsewhere" here'),
+        (
+            "lookup",
+            {"model": "zoo:lm-en"},
+            "error.model",
+            None,
+            "a decoder, .* this figure needs an encoder-decoder",
+        ),
+        ("sentences", {"model": "zoo:mlm-en"}, "error.model", None, "is an encoder, .* this figure needs a decoder"),
+        ("sentences", {"sentences": "One.\n \nThree."}, "error.empty", "sentences", "no text yet"),
+        ("sentences", {"sentences": "One.\n" * 5}, "error.lines", "sentences", "at most 5 lines"),
+        ("sentences", {"sentences": "one two three " * 30}, "error.context", "sentences", "this model has 63 places"),
+        ("self-attention", {"sentence": " "}, "error.empty", "sentence", "no text yet"),
+        ("self-attention", {"sentence": "one two three " * 30}, "error.context", "sentence", "this model has 6"),
         ("causal-mask", {"sentence": "  "}, "error.empty", "sentence", "no text yet"),
         ("causal-mask", {"sentence": "one two three " * 30}, "error.context", "sentence", "tokens are too many"),
         ("causal-mask", {"sentence": "x" * 8001}, "error.long", "sentence", "at most 8000 characters"),

@@ -4,11 +4,13 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from allyouneed import pipeline
 from allyouneed.errors import InputError, UsageError, nearest
-from allyouneed.pipeline import Translator
+from allyouneed.pipeline import Pipeline
+
+Kind = TypeVar("Kind", bound=Pipeline)
 
 
 @dataclass
@@ -16,7 +18,7 @@ class _Shelf:
     """One model's place. The lock is held while it computes: hooks that capture its insides see one run at a time."""
 
     lock: Lock = field(default_factory=Lock)
-    pipe: Translator | None = None
+    pipe: Pipeline | None = None
 
 
 class Models:
@@ -31,7 +33,7 @@ class Models:
         *,
         shipped: Sequence[str] = (),
         open_any: bool = False,
-        load: Callable[[str], Translator] = pipeline.load,
+        load: Callable[[str], Pipeline] = pipeline.load,
     ) -> None:
         shipped = shipped or pipeline.shipped()
         self.own = tuple(name for name in dict.fromkeys(own) if name not in shipped)
@@ -40,8 +42,10 @@ class Models:
         self._load = load
 
     @contextmanager
-    def use(self, name: str) -> Generator[Translator]:
-        """The model, for this thread alone. Raises InputError where it cannot be loaded or is not one of ours."""
+    def use(self, name: str, kind: type[Kind]) -> Generator[Kind]:
+        """The model, for this thread alone. Raises InputError where it cannot be loaded, is not one of ours, or is of
+        another kind than the figure needs.
+        """
         if name not in self._shelves:
             if not self._open_any:
                 known = ", ".join(self._shelves) or "none"
@@ -51,15 +55,17 @@ class Models:
         with shelf.lock:
             if shelf.pipe is None:
                 shelf.pipe = self._load(name)
+            if not isinstance(shelf.pipe, kind):
+                raise UsageError(f"{name} is {shelf.pipe.what}, and this figure needs {kind.what}.")
             yield shelf.pipe
 
     def card(self, name: str) -> dict[str, Any]:
-        """What the chip beside a figure says of a model: size and card, or the sentence why it cannot be used."""
+        """What the chip beside a figure says of a model: stacks, size and card, or why it cannot be used."""
         known = {"name": name, "own": name in self.own}
         try:
-            with self.use(name) as pipe:
+            with self.use(name, Pipeline) as pipe:
                 parameters = sum(parameter.numel() for parameter in pipe.model.parameters())
-                return {**known, "parameters": parameters, "card": pipe.card}
+                return {**known, "line": pipe.config.line, "parameters": parameters, "card": pipe.card}
         except InputError as problem:
             return {**known, "problem": str(problem)}
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { step } from "../../../src/allyouneed/guide/web/lib/colour.js";
 import { notebookCell } from "../../../src/allyouneed/guide/web/lib/notebook.js";
-import { fieldLabel, number, pieces, sentence, translator } from "../../../src/allyouneed/guide/web/lib/text.js";
+import { fieldLabel, number, pieces, power, sentence, translator } from "../../../src/allyouneed/guide/web/lib/text.js";
 
 const t = translator({ "a.b": "{x} of {y}", "w.n": "Keys", "field.layer": "Layer", "error.range": "{field}: {value}" });
 
@@ -28,6 +28,8 @@ test("numbers are written for reading", () => {
   assert.equal(number("en", 0, 3), "0");
   assert.equal(number("en", -0.04, 1), "0.0");
   assert.equal(number("en", 1, 3), "1.000");
+  assert.deepEqual(power("en", [1.52, -27]), ["1.5 × 10", "−27"]);
+  assert.deepEqual(power("en", [1, -28]), ["10", "−28"]);
   assert.equal(number("en", 0.0004, 3), "0.000");
   assert.equal(number("ko", 1234567, 0), "1,234,567");
   assert.equal(number("en", null, 2), "−∞");

@@ -5,8 +5,10 @@ import { causalMask } from "./widgets/causal-mask.js";
 import { crossAttention } from "./widgets/cross-attention.js";
 import { lookup } from "./widgets/lookup.js";
 import { scaling } from "./widgets/scaling.js";
+import { selfAttention } from "./widgets/self-attention.js";
+import { sentences } from "./widgets/sentences.js";
 
-const WIDGETS = { scaling, lookup, "causal-mask": causalMask, "cross-attention": crossAttention };
+const WIDGETS = { sentences, scaling, lookup, "self-attention": selfAttention, "causal-mask": causalMask, "cross-attention": crossAttention };
 
 function render({ model, el }) {
   const host = el.tagName === "FIGURE" ? el : el.appendChild(document.createElement("figure"));

@@ -10,7 +10,7 @@ const NEAR = "600px";
 const HEADROOM = 60; // pixels under the bar at the top
 const figures = new Map(); // place, as in "s5.scaling" -> { model, node }
 let lang = document.documentElement.lang;
-let chosen = data.own[0] ?? "";
+let chosen = "";
 let cards = [];
 
 const pickers = Object.fromEntries(["language", "theme", "model"].map(name => [name, document.getElementById(name)]));
@@ -21,9 +21,10 @@ function place(node) {
   return `${node.closest("section").id}.${node.dataset.widget}`;
 }
 
-/** The model that the page has chosen, for the figures that can use one. */
+/** The model that the page has chosen, for the figures that can use one with its stacks. */
 function choice(fields) {
-  return "model" in fields && chosen ? { model: chosen } : {};
+  const card = cards.find(({ name }) => name === chosen);
+  return fields.model?.lines.includes(card?.line) ? { model: chosen } : {};
 }
 
 function start(node, given = {}) {
@@ -107,7 +108,8 @@ function chooseTheme(theme) {
 /** Fills the list of models; one that cannot be used says so. */
 function offer() {
   const t = translator(data.strings[lang]);
-  const options = cards.map(card => new Option(card.problem ? `${card.name} (${t("page.model-unusable")})` : card.name, card.name));
+  const about = card => (card.problem ? t("page.model-unusable") : t(`page.model-${card.line}`));
+  const options = cards.map(card => new Option(`${card.name} (${about(card)})`, card.name));
   pickers.model.replaceChildren(new Option(t("page.model-each"), ""), ...options);
   pickers.model.value = chosen;
 }
@@ -123,7 +125,7 @@ function choose(name) {
       const fields = model.get("fields");
       if (!("model" in fields)) continue;
       model.set("chosen", choice(fields));
-      model.set("inputs", { ...model.get("inputs"), model: chosen || fields.model.default });
+      model.set("inputs", { ...model.get("inputs"), model: fields.model.default, ...choice(fields) });
       model.save_changes();
     }
   }
@@ -132,7 +134,8 @@ function choose(name) {
 
 async function meetModels() {
   cards = await (await fetch("api/models")).json();
-  choose(chosen);
+  if (data.own.length) choose(data.own[0]);
+  offer();
 }
 
 // Deep links
@@ -169,6 +172,7 @@ pickers.model.addEventListener("change", () => choose(pickers.model.value));
 pickers.theme.value = localStorage.getItem("aun-theme") ?? "";
 pickers.language.value = lang;
 addEventListener("hashchange", follow);
+const met = meetModels();
+if (data.own.length) await met; // the figures begin with the reader's own model: which of them can use it, it says itself
 follow();
 for (const node of document.querySelectorAll("figure[data-widget]")) near.observe(node);
-meetModels();

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor
 
 from allyouneed.errors import InputError
 from allyouneed.guide.language import say
 from allyouneed.guide.models import Models
+from allyouneed.text.vocabulary import Line
 
 LARGEST_PICTURE = 256  # rows or columns; more are pooled
 
@@ -21,6 +22,11 @@ class Inputs(BaseModel):
     """The inputs of one figure: names, bounds and defaults are written here once, for the page as for the notebook."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+def any_model(default: str, *lines: Line) -> Any:
+    """The field that names a figure's model: its own, which a reader may exchange for any other with such stacks."""
+    return Field(default, json_schema_extra={"lines": list(lines)})
 
 
 class FigureError(InputError):
@@ -45,7 +51,7 @@ class Widget:
     code: tuple[Callable[..., Any], ...]
 
     def fields(self) -> dict[str, dict[str, Any]]:
-        """What the controls need of each input: type, default, bounds or choices."""
+        """What the controls need of each input: type, default, bounds or choices; of a model, its possible stacks."""
         kept = {
             "type": "type",
             "default": "default",
@@ -53,6 +59,7 @@ class Widget:
             "maximum": "max",
             "enum": "choices",
             "maxLength": "longest",
+            "lines": "lines",
         }
         schema = self.inputs.model_json_schema()["properties"]
         return {name: {kept[k]: v for k, v in field.items() if k in kept} for name, field in schema.items()}

@@ -8,7 +8,7 @@ from pydantic import Field
 from torch import Tensor
 
 from allyouneed.guide.models import Models
-from allyouneed.guide.widgets.base import Inputs, Widget, pooled
+from allyouneed.guide.widgets.base import Inputs, Widget, any_model, pooled
 from allyouneed.guide.widgets.examples import example
 from allyouneed.guide.widgets.heads import Places, one_head
 from allyouneed.guide.widgets.texts import encoded, named, row
@@ -16,6 +16,7 @@ from allyouneed.lens.attention import Lookup, recording
 from allyouneed.models.transformer import Memory, Transformer
 from allyouneed.parts.attention import attention_scores, attention_weights
 from allyouneed.parts.masks import Mask, causal, padding, prefix, sliding_window
+from allyouneed.pipeline import Translator
 from allyouneed.tasks.hypotheses import encode
 from allyouneed.text.tokenizer import BOS, EOS, PAD
 
@@ -34,7 +35,7 @@ class CausalMaskInputs(Inputs):
     stage: Literal["scores", "masked", "weights"] = "weights"
     layer: int = Field(0, ge=0, le=63)
     head: int = Field(0, ge=0, le=63)
-    model: str = "zoo:fr-en"
+    model: str = any_model("zoo:fr-en", "both")
 
 
 def chosen_mask(inputs: CausalMaskInputs, ids: list[int]) -> Mask:
@@ -90,7 +91,7 @@ def picture(scores: Tensor, allowed: Tensor, weights: Tensor, stage: str) -> tup
 @torch.no_grad()
 def compute(inputs: CausalMaskInputs, models: Models) -> dict[str, Any]:
     """Scores, mask and weights of one layer and head, and the leak test under the same mask."""
-    with models.use(inputs.model) as pipe:
+    with models.use(inputs.model, Translator) as pipe:
         model, tokenizer = pipe.model, pipe.tokenizer
         default = example(pipe)
         source = encoded(tokenizer, inputs.source or default.source, "source", model.config.max_length - 1)
@@ -98,7 +99,7 @@ def compute(inputs: CausalMaskInputs, models: Models) -> dict[str, Any]:
         written = encoded(tokenizer, inputs.sentence or default.target, "sentence", longest)
         ids = [BOS, *written, *[PAD] * (inputs.pads if inputs.mask == "padding" else 0)]
         mask = chosen_mask(inputs, ids)
-        memory = encode(model, [source])
+        memory = encode(model, tokenizer, [source])
         seen = run(model, ids, memory, mask)
         new, moved = leak(model, ids, memory, mask, seen.logits)
         with recording(model) as own:

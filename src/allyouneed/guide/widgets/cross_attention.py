@@ -8,14 +8,16 @@ from pydantic import Field
 from torch import Tensor
 
 from allyouneed.guide.models import Models
-from allyouneed.guide.widgets.base import Inputs, Widget, pooled
+from allyouneed.guide.widgets.base import Inputs, Widget, any_model, pooled
 from allyouneed.guide.widgets.examples import example
 from allyouneed.guide.widgets.heads import Places
 from allyouneed.guide.widgets.texts import covering, encoded, named, readable
 from allyouneed.models.transformer import Memory, Transformer
 from allyouneed.parts.attention import attention_weights, naive_attend
+from allyouneed.pipeline import Translator
 from allyouneed.tasks.hypotheses import encode
-from allyouneed.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+from allyouneed.text.tokenizer import BOS, EOS, PAD, UNK
+from allyouneed.text.vocabulary import Vocabulary
 
 LONGEST_TEXT = 8000  # characters
 LONGEST_ANSWER = 256  # tokens
@@ -32,7 +34,7 @@ class CrossAttentionInputs(Inputs):
     seed: int = Field(1, ge=0, le=9999)
     layer: int = Field(1, ge=0, le=63)
     head: int = Field(-1, ge=-1, le=63)
-    model: str = "zoo:fr-en"
+    model: str = any_model("zoo:fr-en", "both")
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def write(model: Transformer, memory: Memory, longest: int, random: torch.Genera
     return Written(tokens, probabilities)
 
 
-def claims(tokenizer: Tokenizer, source: list[int], tokens: list[int], weights: Tensor) -> list[dict[str, Any]]:
+def claims(tokenizer: Vocabulary, source: list[int], tokens: list[int], weights: Tensor) -> list[dict[str, Any]]:
     """For each pair of words that stands in both sentences: the share of its look that the word gives to its source."""
     found: list[dict[str, Any]] = []
     for word, origin in [*CLAIMS, *((french, english) for english, french in CLAIMS)]:
@@ -73,10 +75,10 @@ def claims(tokenizer: Tokenizer, source: list[int], tokens: list[int], weights: 
 @torch.no_grad()
 def compute(inputs: CrossAttentionInputs, models: Models) -> dict[str, Any]:
     """The whole translation, the next-token distribution at one step, and where each step looks."""
-    with models.use(inputs.model) as pipe:
+    with models.use(inputs.model, Translator) as pipe:
         model, tokenizer = pipe.model, pipe.tokenizer
         source = encoded(tokenizer, inputs.source or example(pipe).source, "source", model.config.max_length - 1)
-        memory = encode(model, [source])
+        memory = encode(model, tokenizer, [source])
         longest = min(LONGEST_ANSWER, 2 * len(source) + 20, model.config.max_length)
         random = torch.Generator().manual_seed(inputs.seed) if inputs.choose == "sample" else None
         written = write(model, memory, longest, random)

@@ -34,7 +34,7 @@ class Places:
 
 def one_head(seen: Lookup, head: int) -> tuple[Tensor, Tensor]:
     """The queries [1, 1, T, K] and keys [1, 1, S, K] of one head; heads may share their keys."""
-    queries = seen.attention.queries(seen.x)
+    queries = seen.attention.queries(seen.x, seen.place)
     group = head * seen.keys.shape[1] // queries.shape[1]
     return queries[:, head : head + 1], seen.keys[:, group : group + 1]
 

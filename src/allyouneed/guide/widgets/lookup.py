@@ -6,12 +6,13 @@ import torch
 from pydantic import Field
 
 from allyouneed.guide.models import Models
-from allyouneed.guide.widgets.base import Inputs, Widget
+from allyouneed.guide.widgets.base import Inputs, Widget, any_model
 from allyouneed.guide.widgets.heads import Places, one_head, one_value
 from allyouneed.guide.widgets.measures import entropy_bits
 from allyouneed.guide.widgets.texts import named, row
 from allyouneed.lens.attention import recording
 from allyouneed.parts.attention import attention_scores, attention_weights, naive_attend
+from allyouneed.pipeline import Translator
 from allyouneed.text.tokenizer import EOS
 
 WORDS = ("How", "are", "you")
@@ -28,13 +29,13 @@ class LookupInputs(Inputs):
     temperature: float = Field(1.0, ge=0.1, le=5)
     layer: int = Field(0, ge=0, le=63)
     head: int = Field(0, ge=0, le=63)
-    model: str = "zoo:en-fr"
+    model: str = any_model("zoo:en-fr", "both")
 
 
 @torch.no_grad()
 def compute(inputs: LookupInputs, models: Models) -> dict[str, Any]:
     """Weights of the scores, the value vectors of a real layer and head, and their mixture."""
-    with models.use(inputs.model) as pipe:
+    with models.use(inputs.model, Translator) as pipe:
         words = [pipe.tokenizer.encode(word) for word in WORDS]
         ids = [token for word in words for token in word] + [EOS]
         with recording(pipe.model) as lookups:

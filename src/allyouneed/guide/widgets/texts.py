@@ -4,20 +4,39 @@ import torch
 from torch import Tensor
 
 from allyouneed.guide.widgets.base import FigureError
-from allyouneed.text.tokenizer import BOS, EOS, PAD, Tokenizer
-
-MARKS = {BOS: "bos", EOS: "eos", PAD: "pad"}
+from allyouneed.text.vocabulary import Vocabulary
 
 
-def named(tokenizer: Tokenizer, ids: list[int]) -> list[dict[str, str]]:
+def named(tokenizer: Vocabulary, ids: list[int]) -> list[dict[str, str]]:
     """Each token's text and kind: "piece", or the mark that it is."""
+    # One id may be several marks at once: the first name here counts.
+    kinds = {tokenizer.bos: "bos", tokenizer.pad: "pad", tokenizer.unk: "unk", tokenizer.eos: "eos"}
+    kinds |= {tokenizer.mask: "piece"}
     return [
-        {"text": piece, "kind": MARKS.get(token, "piece")}
+        {"text": piece, "kind": kinds.get(token, "piece")}
         for token, piece in zip(ids, tokenizer.pieces(ids), strict=True)
     ]
 
 
-def encoded(tokenizer: Tokenizer, text: str, field: str, longest: int) -> list[int]:
+def words_of(tokenizer: Vocabulary, ids: list[int]) -> list[list[int]]:
+    """The places of the tokens that spell each word, in order. A sign is a word of its own, and so is a mark."""
+    marks = {*tokenizer.prefix, *tokenizer.suffix, *tokenizer.ends, tokenizer.bos, tokenizer.pad}
+    words: list[list[int]] = []
+    before = ""
+    for place, token in enumerate(ids):
+        text = tokenizer.decode(ids[: place + 1])
+        added = text[len(before) :]
+        letters = before[-1:].isalnum() and (added[:1].isalnum() or added.startswith("\ufffd"))
+        unfinished = before.endswith(("\ufffd", " "))  # half a character so far, or a space that is a token
+        if words and token not in marks and (letters or unfinished):
+            words[-1].append(place)
+        else:
+            words.append([place])
+        before = "" if token in marks else text
+    return words
+
+
+def encoded(tokenizer: Vocabulary, text: str, field: str, longest: int) -> list[int]:
     """The tokens of one input, without marks. Raises FigureError where there are none or too many for the model."""
     ids = tokenizer.encode(text.strip())
     if not ids:
@@ -27,13 +46,13 @@ def encoded(tokenizer: Tokenizer, text: str, field: str, longest: int) -> list[i
     return ids
 
 
-def readable(tokenizer: Tokenizer, ids: list[int]) -> str:
+def readable(tokenizer: Vocabulary, ids: list[int]) -> str:
     """The text of `ids`; where bytes do not make letters, every token by its name instead."""
     text = tokenizer.decode(ids)
     return " ".join(tokenizer.pieces(ids)) if "\ufffd" in text else text
 
 
-def covering(tokenizer: Tokenizer, ids: list[int], word: str) -> list[int]:
+def covering(tokenizer: Vocabulary, ids: list[int], word: str) -> list[int]:
     """The places of the tokens that spell the first whole `word` of the text, or none. A word may take several."""
     text = f" {tokenizer.decode(ids)} "
     starts = [at for at in range(len(text)) if text.startswith(word, at)]

@@ -3,7 +3,7 @@
 import { el, freshId } from "./dom.js";
 import { fieldLabel } from "./text.js";
 
-const MAKERS = { slider, choice, onoff, text, draw };
+const MAKERS = { slider, choice, onoff, text, lines, draw };
 
 /**
  * list: { field, kind, when?, keyStep? }; `kit.set` changes an input. -> { node, update(inputs, limits) }, where `limits`
@@ -101,6 +101,41 @@ function text(kit, { field, blank }, { longest }) {
     update(now) {
       input.placeholder = blank(kit.result() ?? {}) ?? "";
       if (document.activeElement !== input) input.value = now || input.placeholder;
+    },
+  };
+}
+
+/** Several lines of text, each in a box of its own; one can be added, as a copy of the last, and removed. */
+function lines(kit, { field }, { longest }) {
+  const list = el("div", { class: "list" });
+  const boxes = () => [...list.querySelectorAll("input")];
+  const texts = () => boxes().map(box => box.value);
+  const send = values => kit.set(field, values.join("\n"));
+  const go = at => boxes()[at].focus();
+  const remove = at => {
+    send(texts().filter((_, other) => other !== at));
+    go(Math.max(at - 1, 0));
+  };
+  const extend = () => {
+    send([...texts(), texts().at(-1)]);
+    go(boxes().length - 1);
+  };
+  const line = at => {
+    const name = { number: at + 1 };
+    const box = el("input", { type: "text", maxlength: longest, autocomplete: "off", spellcheck: "false", "aria-label": kit.t("frame.line", name), data: { field } });
+    box.addEventListener("input", event => event.isComposing || send(texts()));
+    box.addEventListener("compositionend", () => send(texts()));
+    return el("div", {}, box, el("button", { type: "button", "aria-label": kit.t("frame.line-remove", name), on: { click: () => remove(at) } }, "×"));
+  };
+  const more = el("button", { type: "button", on: { click: extend } }, kit.t("frame.line-add"));
+  return {
+    node: el("fieldset", { class: "control lines" }, el("legend", {}, fieldLabel(kit.t, kit.name, field)), list, more),
+    update(now, most = Infinity) {
+      const wanted = now.split("\n");
+      if (wanted.length !== boxes().length) list.replaceChildren(...wanted.map((_, at) => line(at)));
+      boxes().forEach((box, at) => document.activeElement === box || (box.value = wanted[at]));
+      for (const button of list.querySelectorAll("button")) button.hidden = wanted.length === 1;
+      more.hidden = wanted.length >= most;
     },
   };
 }

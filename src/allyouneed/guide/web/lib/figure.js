@@ -3,7 +3,8 @@
 import { controls } from "./controls.js";
 import { el } from "./dom.js";
 import { panels } from "./panels.js";
-import { number, sentence, translator } from "./text.js";
+import { keepFocus } from "./picks.js";
+import { number, pieces, power, sentence, translator } from "./text.js";
 
 const PATIENCE = 150; // milliseconds until a wait is shown
 
@@ -50,8 +51,8 @@ class Figure {
       result: () => model.get("result"),
       inputs: () => model.get("inputs"),
       set: (field, value) => this.#change({ ...model.get("inputs"), [field]: value }),
-      out: (key, value, digits) =>
-        el("output", { "aria-live": "off", data: { key, value: value === null ? "-Infinity" : value } }, number(lang, value, digits)),
+      put: values => this.#change({ ...model.get("inputs"), ...values }),
+      out: (key, value, digits) => el("output", { "aria-live": "off", data: { key, value: written(value) } }, shown(lang, value, digits)),
     };
   }
 
@@ -127,8 +128,10 @@ class Figure {
   /** The model's chip, which stays as it is while the model does, and a chip for each claim. */
   #label({ model, claims = [] }) {
     if (model && this.chip.firstElementChild?.dataset.model !== model.name) this.chip.replaceChildren(modelChip(this.kit, model));
-    this.chip.querySelectorAll(".claim").forEach(chip => chip.remove());
-    this.chip.append(...claims.map(claim => claimChip(this.kit, claim)));
+    keepFocus(this.chip, () => {
+      this.chip.querySelectorAll(".claim").forEach(chip => chip.remove());
+      this.chip.append(...claims.map(claim => claimChip(this.kit, claim)));
+    });
   }
 
   /** What a link asked for, or an input, that this figure or this model cannot show. */
@@ -167,8 +170,36 @@ function modelChip(kit, card) {
   );
 }
 
-function claimChip(kit, { word, origin, value, holds }) {
+/** A number as the document keeps it, in full. */
+function written(value) {
+  if (value === null) return "-Infinity";
+  return Array.isArray(value) ? value.join("e") : value;
+}
+
+/** A number as it is read; a pair is a mantissa and its power of ten. */
+function shown(lang, value, digits) {
+  if (!Array.isArray(value)) return number(lang, value, digits);
+  const [line, above] = power(lang, value);
+  return [line, el("sup", {}, above)];
+}
+
+/** Whether what the prose says of words holds here: by how much, and at which head it holds most. */
+function claimChip(kit, { key = "frame.claim-share", word, origin, value, holds, strongest }) {
   const mark = el("b", { class: holds ? "holds" : "fails" }, holds ? "✓" : "✗");
-  const share = kit.out(`claim.${word}`, value, 2);
-  return el("p", { class: "chip claim", data: { holds } }, `${kit.t("frame.claim")}: ${word} → ${origin} = `, share, " ", mark);
+  const parts = { word: el("span", {}, word), origin: el("span", {}, origin), value: kit.out(`claim.${word}`, value, 2) };
+  return el(
+    "div",
+    { class: "chip claim", data: { holds } },
+    el("span", {}, `${kit.t("frame.claim")}: `, pieces(kit.t, key, parts), " ", mark),
+    strongest && strongestHead(kit, word, strongest),
+  );
+}
+
+function strongestHead(kit, word, { layer, head, value }) {
+  const out = (name, number, digits) => kit.out(`strongest.${word}.${name}`, number, digits);
+  const parts = { layer: out("layer", layer, 0), head: out("head", head, 0), value: out("value", value, 2) };
+  const { layer: shownLayer, head: shownHead } = kit.result().used;
+  const here = layer === shownLayer && head === shownHead;
+  const go = el("button", { type: "button", disabled: here, on: { click: () => kit.put({ layer, head }) } }, kit.t(here ? "frame.strongest-here" : "frame.strongest-go"));
+  return el("span", { class: "strongest" }, el("span", {}, pieces(kit.t, "frame.strongest", parts)), " ", go);
 }

@@ -28,3 +28,8 @@ export function number(lang, value, digits) {
   const format = new Intl.NumberFormat(lang, { ...places, signDisplay: "negative" });
   return format.format(value).replace("-", "−");
 }
+
+/** A mantissa and its power of ten: -> what stands on the line, and the exponent above it. */
+export function power(lang, [mantissa, exponent]) {
+  return [mantissa === 1 ? "10" : `${number(lang, mantissa, 1)} × 10`, number(lang, exponent, 0)];
+}

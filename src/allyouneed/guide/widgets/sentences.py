@@ -1,0 +1,202 @@
+"""How probable a sentence is: the chance of each token given those before it, multiplied along the sentence."""
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from allyouneed.guide.models import Models
+from allyouneed.guide.widgets.base import FigureError, Inputs, Widget, any_model
+from allyouneed.guide.widgets.texts import encoded, named, row
+from allyouneed.models.transformer import Transformer
+from allyouneed.pipeline import LanguageModel
+
+LONGEST_TEXT = 8000  # characters of all sentences together
+LONGEST_SENTENCE = 4096  # tokens
+MOST = 5
+SHOWN = 5
+READABLE = 0.001  # smaller chances are written as a power of ten
+LARGEST_SURPRISE = 20.0  # bits, where the bar over a token has its full height
+LAST_WORDS = 40  # characters before a token, as its title says them
+EXAMPLES = ("The mouse ate the cheese.", "The cheese ate the mouse.", "Mouse the the cheese ate.")
+
+Unit = Literal["p", "log2", "perplexity"]
+Number = float | tuple[float, int]  # a mantissa and its power of ten, where it is too small to be read otherwise
+
+
+class SentencesInputs(Inputs):
+    """One to five `sentences`, a line each. `selected` counts them from 1, and `token` the tokens of the selected one
+    from 1; token 0 stands for the least likely.
+    """
+
+    sentences: str = Field("\n".join(EXAMPLES), max_length=LONGEST_TEXT)
+    unit: Unit = "p"
+    selected: int = Field(1, ge=1, le=MOST)
+    token: int = Field(0, ge=0, le=LONGEST_SENTENCE)
+    model: str = any_model("zoo:lm-en", "decoder")
+
+
+def distributions(model: Transformer, states: Tensor) -> Tensor:
+    """log2 of the probability of every token of the vocabulary, by each state of the decoder. [T, D] -> [T, V]"""
+    return model.logits(states).float().log_softmax(-1) / math.log(2)
+
+
+def chance(log2: float) -> Number:
+    """2^log2 as a number, or as mantissa and power of ten where it is too small to be read otherwise."""
+    if 2**log2 >= READABLE:
+        return 2**log2
+    power = log2 * math.log10(2)
+    mantissa = round(10 ** (power % 1), 2)
+    return (1.0, math.floor(power) + 1) if mantissa >= 10 else (mantissa, math.floor(power))
+
+
+def in_unit(unit: Unit, log2: float, tokens: int) -> Number:
+    """The probability 2^log2 of so many tokens in the reader's unit; the perplexity is that of one token."""
+    match unit:
+        case "p":
+            return chance(log2)
+        case "log2":
+            return log2
+        case "perplexity":
+            return 2 ** (-log2 / tokens)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One sentence as the model read it: its tokens, the `first` of them that is predicted, log2 of the chance of each
+    from there on, and the states [T + 1, D] that predict these and the one behind the end.
+    """
+
+    ids: list[int]
+    first: int
+    steps: list[float]
+    states: Tensor
+
+    @property
+    def total(self) -> float:
+        """log2 of the sentence's probability: the chain rule."""
+        return math.fsum(self.steps)
+
+    @property
+    def cheapest(self) -> int:
+        """Which of the steps is the least likely."""
+        return min(range(len(self.steps)), key=self.steps.__getitem__)
+
+
+def read(pipe: LanguageModel, text: str) -> Reading:
+    """The sentence after the model's own mark of a beginning. Where there is none, its first token is only given."""
+    longest = min(pipe.config.max_length, LONGEST_SENTENCE) - pipe.n_marks
+    ids = [*pipe.opening, *encoded(pipe.tokenizer, text, "sentences", longest)]
+    first = max(pipe.n_marks, 1)
+    if len(ids) <= first:
+        raise FigureError("error.short", "sentences")
+    states = pipe.model.decode(row(ids))[0, first - 1 :]
+    log2 = distributions(pipe.model, states[:-1])
+    return Reading(ids, first, log2.gather(1, torch.tensor(ids[first:])[:, None])[:, 0].tolist(), states)
+
+
+def along(pipe: LanguageModel, reading: Reading, unit: Unit) -> list[dict[str, Any]]:
+    """Each token with its chance, the product so far, and what else could have stood there; last, what comes next."""
+    tokens, steps = reading.ids[reading.first :], reading.steps
+    names = named(pipe.tokenizer, tokens)
+    found: list[dict[str, Any]] = []
+    for place, log2 in enumerate(distributions(pipe.model, reading.states)):
+        best = log2.topk(SHOWN)
+        likeliest = zip(named(pipe.tokenizer, best.indices.tolist()), best.values.tolist(), strict=True)
+        before = pipe.tokenizer.decode(reading.ids[: reading.first + place])
+        at: dict[str, Any] = {
+            "before": ("…" if len(before) > LAST_WORDS else "") + before[-LAST_WORDS:],
+            "top": [{**name, "p": chance(bits), "share": 2**bits} for name, bits in likeliest],
+        }
+        if place < len(tokens):
+            bits = steps[place]
+            at |= names[place] | {
+                "p": chance(bits),
+                "bits": -bits,
+                "share": 2**bits,
+                "value": in_unit(unit, bits, 1),
+                "running": in_unit(unit, math.fsum(steps[: place + 1]), place + 1),
+                "surprise": min(-bits / LARGEST_SURPRISE, 1.0),
+                "rank": int((log2 > bits).sum()) + 1,
+            }
+        found.append(at)
+    return found
+
+
+def scale(unit: Unit, readings: list[Reading]) -> tuple[list[float], list[Number]]:
+    """The length of each sentence's bar on a logarithmic axis, 0 to 1, and what stands at its ends and its middle."""
+    if unit == "perplexity":
+        powers = [-math.log10(2) * reading.total / len(reading.steps) for reading in readings]
+        end = math.ceil(max(powers) + 0.05)
+        return [power / end for power in powers], [1.0, 10 ** (end / 2), 10.0**end]
+    factor, step = (math.log10(2), 2) if unit == "p" else (1.0, 10)
+    powers = [reading.total * factor for reading in readings]
+    end = step * math.floor(1.05 * min(powers) / step)
+    shares = [1 - power / end for power in powers]
+    return (shares, [(1.0, end), (1.0, end // 2), 1.0]) if unit == "p" else (shares, [float(end), end / 2, 0.0])
+
+
+def claims(lines: list[str], readings: list[Reading]) -> list[dict[str, Any]]:
+    """Of two neighbours among the examples the first should be likelier, and by so many bits it is."""
+    totals = {line: reading.total for line, reading in zip(lines, readings, strict=True)}
+    return [
+        {
+            "key": "sentences.claim",
+            "word": word,
+            "origin": origin,
+            "value": totals[word] - totals[origin],
+            "holds": totals[word] > totals[origin],
+        }
+        for word, origin in pairwise(EXAMPLES)
+        if word in totals and origin in totals
+    ]
+
+
+@torch.no_grad()
+def compute(inputs: SentencesInputs, models: Models) -> dict[str, Any]:
+    """The probability of each sentence, and of the selected one the steps that it is the product of."""
+    lines = [line.strip() for line in inputs.sentences.split("\n")]
+    if len(lines) > MOST:
+        raise FigureError("error.lines", "sentences", most=MOST)
+    with models.use(inputs.model, LanguageModel) as pipe:
+        readings = [read(pipe, line) for line in lines]
+        selected = min(inputs.selected, len(lines))
+        chosen = readings[selected - 1]
+        steps = along(pipe, chosen, inputs.unit)
+        names = [named(pipe.tokenizer, reading.ids) for reading in readings]
+    shares, ticks = scale(inputs.unit, readings)
+    sentences: list[dict[str, Any]] = []
+    for line, reading, name, share in zip(lines, readings, names, shares, strict=True):
+        at, log2 = reading.cheapest, reading.steps[reading.cheapest]
+        place = reading.first + at
+        sentences.append(
+            {
+                "text": line,
+                "value": in_unit(inputs.unit, reading.total, len(reading.steps)),
+                "share": share,
+                "reason": {"token": name[place], "before": name[place - 1], "p": chance(log2), "bits": -log2},
+            }
+        )
+    return {
+        "lines": sentences,
+        "ticks": ticks,
+        "lead": names[selected - 1][: chosen.first],
+        "steps": steps,
+        "total": {
+            "p": chance(chosen.total),
+            "log2": chosen.total,
+            "perplexity": in_unit("perplexity", chosen.total, len(chosen.steps)),
+            "tokens": len(chosen.steps),
+        },
+        "claims": claims(lines, readings),
+        "model": models.card(inputs.model),
+        "used": {"selected": selected, "token": min(inputs.token or chosen.cheapest + 1, len(steps))},
+        "limits": {"sentences": MOST, "selected": len(lines), "token": len(steps)},
+    }
+
+
+WIDGET = Widget(SentencesInputs, compute, (distributions, read, in_unit, Transformer.decode, Transformer.logits))
