@@ -2,7 +2,7 @@
 #   make guide   the guide, with the models that ship
 #   make test    the whole test suite
 #   make lint    style and types
-#   make bench   speed and memory beside other libraries, written to benchmarks/RESULTS.md (about half an hour)
+#   make bench   speed and memory beside other libraries, written to benchmarks/RESULTS.md (about an hour)
 
 PYTHON ?= python3
 BIN := .venv/bin

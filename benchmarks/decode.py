@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import turns
 import workload
-from workload import BOS, EOS, PAD, SHAPES, UNK
+from workload import BOS, EOS, PAD, SHAPES, UNK, Texts
 
 if TYPE_CHECKING:
     from allyouneed.models.transformer import Transformer
@@ -24,7 +24,6 @@ SETTINGS = ((4, 1), (4, 8), (4, 32), (1, 1), (1, 32))  # beam, sentences at a ti
 LENGTH = 25
 MAX_LENGTH = 512
 
-Texts = list[list[int]]
 Translate = Callable[[int], Texts]  # translates with a beam of this size
 
 
@@ -192,14 +191,8 @@ def measure(shape: str, *, rounds: int) -> dict[str, Any]:
             "tokens_per_second": [count * LENGTH / peer.median(i) for i, (_, count) in enumerate(SETTINGS)],
             "peak_mb": peer.peak_mb,
             "others": peer.disturbance,
-            "same": equal_texts(texts[peer.name], texts.get(REFERENCE, [])),
+            "same": workload.equal_texts(texts[peer.name], texts.get(REFERENCE, [])),
         }
         for peer in measured
     }
     return {"shape": shape, "rows": rows}
-
-
-def equal_texts(settings: list[Texts], reference: list[Texts]) -> float:
-    """The share of texts that are the same, token by token."""
-    pairs = [pair for ours, theirs in zip(settings, reference, strict=False) for pair in zip(ours, theirs, strict=True)]
-    return sum(ours == theirs for ours, theirs in pairs) / max(1, len(pairs))

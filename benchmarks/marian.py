@@ -65,8 +65,8 @@ def to_marian(model: Transformer, shape: Shape) -> Any:
         "model.decoder.embed_tokens.weight": ours["target_embedding.weight"],
         "lm_head.weight": ours["output.weight"],
         # Theirs holds the sines before the cosines, ours alternates: the rows are laid over, so that embeddings agree.
-        "model.encoder.embed_positions.weight": model.positions,
-        "model.decoder.embed_positions.weight": model.positions,
+        "model.encoder.embed_positions.weight": model.encoder_inputs.waves,
+        "model.decoder.embed_positions.weight": model.encoder_inputs.waves,
         "final_logits_bias": torch.zeros(1, shape.vocab_size),
     }
     for side, table in (("encoder", ENCODER), ("decoder", DECODER)):

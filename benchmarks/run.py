@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import decode
+import generate
 import startup
 import turns
 from workload import SHAPES
@@ -58,37 +59,85 @@ def training_section(result: dict[str, Any]) -> str:
     )
 
 
-def decoding_section(result: dict[str, Any]) -> str:
-    """Our ratios to each library, and below them tokens a second."""
-    rows = result["rows"]
-    speed = {name: row["tokens_per_second"] for name, row in rows.items()}
-    ours, others = (sorted(name for name in rows if name.startswith("allyouneed") is mine) for mine in (True, False))
-    ratios = [
+def language_training_section(result: dict[str, Any]) -> str:
+    """Tokens a second of the small decoder, and our ratio to the plain loop."""
+    rows, ours = result["rows"], result["rows"]["allyouneed"]["tokens_per_second"]
+    body = [
+        [
+            name,
+            f"{row['tokens_per_second']:,.0f}",
+            f"{ours / row['tokens_per_second']:.2f}",
+            f"{row['peak_mb']:,.0f}",
+            f"{row['others']:.0%}",
+        ]
+        for name, row in rows.items()
+    ]
+    best = max(row["tokens_per_second"] for name, row in rows.items() if name != "allyouneed")
+    return (
+        f"## Training, decoder of 10 million parameters: {ours / best:.2f} × Hugging Face's class in a plain loop\n\n"
+        f"Whole updates (forward, loss, backward, clipping, AdamW) on {result['batches']} batches of "
+        f"{result['tokens'] // result['batches']:,} predicted tokens, no padding.\n\n"
+        + table(["library", "tokens/s", "allyouneed is × as fast", "peak memory, MB", "others"], body)
+    )
+
+
+def ratios(speed: dict[str, list[float]]) -> list[list[str]]:
+    """Rows that say how many times as fast each of ours is as each other."""
+    ours, others = (sorted(name for name in speed if name.startswith("allyouneed") is mine) for mine in (True, False))
+    return [
         [f"{own} ÷ {other}", *(f"{a / b:.2f}" for a, b in zip(speed[own], speed[other], strict=True))]
         for own in ours
         for other in others
     ]
-    speeds = [
-        [*row_start(name, speed[name]), f"{row['peak_mb']:,.0f}", f"{row['same']:.0%}", f"{row['others']:.0%}"]
+
+
+def speeds(rows: dict[str, Any], measure: str) -> list[list[str]]:
+    """Rows that say how many tokens a second each makes, and what else was measured."""
+    return [
+        [*row_start(name, row[measure]), f"{row['peak_mb']:,.0f}", f"{row['same']:.0%}", f"{row['others']:.0%}"]
         for name, row in rows.items()
     ]
+
+
+def decoding_section(result: dict[str, Any]) -> str:
+    """Our ratios to each library, and below them tokens a second."""
+    rows = result["rows"]
     settings = [f"beam {beam}, batch {count}" for beam, count in decode.SETTINGS]
     return (
         f"## Decoding, {result['shape']} shape\n\nThe same random weights everywhere, sources of about 22 tokens, "
         f"{decode.LENGTH} tokens written for each; each setting runs once unmeasured, since the turns of the others "
         "have emptied the caches. How many times as fast we are:\n\n"
-        + table(["", *settings], ratios)
+        + table(["", *settings], ratios({name: row["tokens_per_second"] for name, row in rows.items()}))
         + f'\n\nTarget tokens a second; "same" is the share of texts that equal those of {decode.REFERENCE}:\n\n'
-        + table(["library", *settings, "peak memory, MB", "same", "others"], speeds)
+        + table(["library", *settings, "peak memory, MB", "same", "others"], speeds(rows, "tokens_per_second"))
     )
 
 
+def generation_section(result: dict[str, Any]) -> str:
+    """The same of a language model: of reading the prompt, and of writing after it."""
+    rows = result["rows"]
+    settings = [f"prompt {length}, batch {count}" for length, count in generate.SETTINGS]
+    page = (
+        f"## Generating, {result['shape']} shape\n\nThe same random weights everywhere, greedy; {generate.LENGTH} "
+        f'tokens are written after each prompt. "same" is the share of texts that equal those of {generate.REFERENCE}.'
+    )
+    for measure, title in (("written", "Writing"), ("read", "Reading the prompt")):
+        page += (
+            f"\n\n{title}, how many times as fast we are:\n\n"
+            + table(["", *settings], ratios({name: row[measure] for name, row in rows.items()}))
+            + f"\n\n{title}, tokens a second:\n\n"
+            + table(["library", *settings, "peak memory, MB", "same", "others"], speeds(rows, measure))
+        )
+    return page
+
+
 def quality_section(result: dict[str, str]) -> str:
-    """BLEU in both precisions."""
-    rows = [[precision, result[precision]] for precision in ("float32", "int8")]
+    """BLEU of the shipped translator and perplexity of the shipped language model in both precisions."""
+    rows = [[precision, result[precision], result[f"perplexity {precision}"]] for precision in ("float32", "int8")]
     return (
         f"## What int8 costs\n\nThe shipped English-French model, beam 4, on {result['text']} ({result['sentences']} "
-        f"sentences; {result['signature']}):\n\n" + table(["weights of the decoder", "BLEU"], rows)
+        f"sentences; {result['signature']}), and the shipped English language model on the English side:\n\n"
+        + table(["weights of the decoder", "BLEU", "perplexity a token"], rows)
     )
 
 
@@ -116,6 +165,7 @@ def processor() -> str:
 
 def sections(options: argparse.Namespace) -> Iterator[str]:
     """The parts of the page, each as soon as it is measured."""
+    import lm_train
     import quality
     import train
 
@@ -132,6 +182,8 @@ def sections(options: argparse.Namespace) -> Iterator[str]:
         yield training_section(train.measure(work, rounds=options.rounds))
     for shape in options.shapes:
         yield decoding_section(decode.measure(shape, rounds=options.rounds))
+    yield language_training_section(lm_train.measure(lm_train.Work(options.batches), rounds=options.rounds))
+    yield generation_section(generate.measure(options.decoder, rounds=options.rounds))
     yield quality_section(quality.measure(options.text, options.sentences))
     yield startup_section(startup.measure(rounds=options.rounds))
 
@@ -140,6 +192,7 @@ def main() -> None:
     """Measures, shows and writes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shapes", nargs="+", default=["small", "base"], choices=list(SHAPES))
+    parser.add_argument("--decoder", default="SmolLM2-135M", choices=list(generate.DECODERS))
     parser.add_argument("--rounds", type=int, default=5, help="turns of every library")
     parser.add_argument("--batches", type=int, default=4, help="training batches a turn")
     parser.add_argument("--text", type=Path, help="a .tsv of English and French, instead of the everyday grammar")

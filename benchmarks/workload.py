@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 
 Pair = tuple[list[int], list[int]]
+Texts = list[list[int]]
 
 
 @dataclass(frozen=True)
@@ -120,3 +121,9 @@ def useful_flops(shape: Shape, batches: list[Batch]) -> float:
             looking = 4 * width * (t * (t + 1) // 2 + t * s)
             total += layers * (encoder + decoder + looking) + 2 * t * width * shape.vocab_size
     return 3 * total
+
+
+def equal_texts(settings: list[Texts], reference: list[Texts]) -> float:
+    """The share of texts that are the same, token by token."""
+    pairs = [pair for ours, theirs in zip(settings, reference, strict=False) for pair in zip(ours, theirs, strict=True)]
+    return sum(ours == theirs for ours, theirs in pairs) / max(1, len(pairs))

@@ -17,7 +17,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "models": {"errors", "parts"},
     "text": {"errors"},
     "decoding": {"errors"},  # it knows a model's state interface, and no model
-    "checkpoints": {"errors", "models", "text"},
+    "checkpoints": {"errors", "parts", "models", "text"},
     "lens": {"errors", "parts", "models"},
     "tasks": {"errors", "parts", "models", "text", "decoding", "checkpoints", "lens"},
     "training": {"errors", "parts", "models", "text", "decoding", "checkpoints", "tasks"},
@@ -37,7 +37,7 @@ MAY_USE: dict[str, set[str]] = {
     "models": {"torch"},
     "text": {"numpy", "tokenizers", "zstandard"},
     "decoding": {"torch"},
-    "checkpoints": {"torch", "safetensors"},
+    "checkpoints": {"torch", "numpy", "safetensors", "tokenizers", "transformers"},  # the last is compared with
     "lens": {"torch", "numpy", "matplotlib"},
 }
 

@@ -1,16 +1,20 @@
 """The benchmarks compare like with like: the same function on both sides, the same work, honest arithmetic."""
 
 import operator
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 import pytest
 import torch
 
-import decode
+import lm_train
 import turns
 import workload
+from allyouneed.models.presets import count_parameters
 from allyouneed.models.transformer import Transformer, TransformerConfig
+from generate import DECODERS
+from llama import modern, to_llama
 from marian import to_marian
 from workload import BOS, EOS, PAD, SHAPES, Shape
 
@@ -45,6 +49,27 @@ def test_marian_computes_our_function(pair: tuple[Transformer, Any]) -> None:
     keep = source != PAD
     expected = theirs(input_ids=source, attention_mask=keep.long(), decoder_input_ids=target).logits
     torch.testing.assert_close(ours(source, target, keep), expected, rtol=1e-4, atol=1e-4)
+
+
+@torch.no_grad()
+def test_llama_computes_our_function() -> None:
+    torch.manual_seed(3)
+    ours = Transformer(modern(**asdict(DECODERS["tiny"]))).eval()
+    for parameter in ours.parameters():
+        parameter.normal_(std=0.3)  # also norms, which begin as ones
+    tokens = torch.randint(4, 300, (3, 9))
+    expected = to_llama(ours)(input_ids=tokens).logits
+    assert float(expected.std()) > 0.3
+    torch.testing.assert_close(ours(tokens), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_language_batches_are_alike_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lm_train, "ROWS", 2)
+    config, batches = lm_train.Work(batches=3).load()
+    assert [tuple(batch.shape) for batch in batches] == [(2, lm_train.LENGTH)] * 3
+    assert count_parameters(config) == pytest.approx(1e7, rel=0.05)
+    again = lm_train.Work(batches=3).load()[1]
+    assert all(torch.equal(batch, same) for batch, same in zip(batches, again, strict=True))
 
 
 def test_batches_are_about_as_large_as_asked_and_nearly_full() -> None:
@@ -99,4 +124,4 @@ def test_a_peer_that_fails_leaves_the_others_alone(
 
 
 def test_equal_texts_counts_whole_texts() -> None:
-    assert decode.equal_texts([[[1, 2], [3]], [[4]]], [[[1, 2], [3, 3]], [[4]]]) == pytest.approx(2 / 3)
+    assert workload.equal_texts([[[1, 2], [3]], [[4]]], [[[1, 2], [3, 3]], [[4]]]) == pytest.approx(2 / 3)
