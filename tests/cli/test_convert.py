@@ -11,34 +11,16 @@ import torch
 
 from allyouneed.checkpoints.huggingface.settings import settled
 from allyouneed.checkpoints.native import load_model, save_model
-from allyouneed.models.transformer import Transformer, TransformerConfig
+from allyouneed.models.transformer import Transformer
 from allyouneed.text.tokenizer import Tokenizer
 
 Command = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def decoder_folder(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch.manual_seed(9)
-    config = TransformerConfig(
-        vocab_size=tokenizer.vocab_size,
-        d_model=16,
-        n_heads=4,
-        n_kv_heads=2,
-        d_ff=24,
-        n_encoder_layers=0,
-        n_decoder_layers=2,
-        norm_placement="pre",
-        norm="rms",
-        final_norm=True,
-        activation="silu",
-        gated=True,
-        bias=False,
-        positions="rotary",
-        embedding_scale=False,
-    )
+def decoder_folder(decoder: Transformer, tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("native") / "decoder"
-    save_model(folder, Transformer(config), tokenizer.for_line("decoder"))
+    save_model(folder, decoder, tokenizer.for_line("decoder"))
     return folder
 
 

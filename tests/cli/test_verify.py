@@ -11,9 +11,11 @@ import pytest
 import torch
 
 from allyouneed.checkpoints import verify as checking
+from allyouneed.checkpoints.conversion import convert
 from allyouneed.checkpoints.huggingface import load_huggingface, save_huggingface
 from allyouneed.checkpoints.native import SavedModel, save_model
 from allyouneed.checkpoints.verify import measured, verify
+from allyouneed.models.mamba import Mamba, MambaConfig
 from allyouneed.models.transformer import Transformer, TransformerConfig
 from allyouneed.text.tokenizer import Tokenizer
 
@@ -67,6 +69,18 @@ def places_of(config: TransformerConfig, last: str) -> list[str]:
         if depth:
             names += [f"{side} embeddings", *(f"{side} layer {number}" for number in range(depth))]
     return [*names, last]
+
+
+def test_a_model_without_attention_agrees_in_either_format(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    torch.manual_seed(8)
+    model = Mamba(MambaConfig(vocab_size=320, d_model=16, n_layers=2, d_state=4))
+    save_model(tmp_path / "ours", model, tokenizer.for_line("decoder"))  # pyright: ignore[reportArgumentType]  # one of the architectures
+    convert(tmp_path / "ours", tmp_path / "theirs")
+    for folder in ("ours", "theirs"):
+        found = verify(tmp_path / folder)
+        assert found.begins is None
+        assert found.model == "MambaForCausalLM"
+        assert found.places[0].name == "logits"
 
 
 @pytest.mark.parametrize("kind", CONFIGS)

@@ -17,13 +17,17 @@ from torch import Tensor, nn
 from allyouneed.checkpoints.atomic import staged_folder
 from allyouneed.checkpoints.weights import EmptyParameters, Weights, check_numbers, stored, write_safetensors
 from allyouneed.errors import InputError, nearest
+from allyouneed.models.mamba import Mamba, MambaConfig
 from allyouneed.models.transformer import Transformer, TransformerConfig
 from allyouneed.text.foreign import load_vocabulary
 from allyouneed.text.tokenizer import Tokenizer
 from allyouneed.text.vocabulary import Vocabulary
 
 FORMAT = 1
-ARCHITECTURES = {"transformer": (TransformerConfig, Transformer)}
+ARCHITECTURES: Mapping[str, tuple[Any, Any]] = {
+    "transformer": (TransformerConfig, Transformer),
+    "mamba": (MambaConfig, Mamba),
+}
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 RECIPE, METRICS, CARD = "recipe.toml", "metrics.jsonl", "README.md"
 

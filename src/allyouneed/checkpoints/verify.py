@@ -129,11 +129,9 @@ def load_theirs(folder: Path, family: Family, values: dict[str, Any]) -> nn.Modu
 
 def compare(model: Transformer, theirs: nn.Module, family: Family, given: Example) -> list[Place]:
     """All places that both models pass, in order."""
-    config = model.config
-    depths = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
-    here = {side: list[nn.Module](getattr(model, side).layers) for side, depth in depths.items() if depth}
+    here = {side: list[nn.Module](getattr(model, side).layers) for side in family.stacks if hasattr(model, side)}
     base = cast(nn.Module, theirs.base_model)
-    there = {side: list(base.get_submodule(path).children()) for side, path in family.stacks.items() if depths[side]}
+    there = {side: list(base.get_submodule(family.stacks[side]).children()) for side in here}
     ours, others = passed(here, lambda: run(model, given)), passed(there, lambda: run_theirs(theirs, given))
     return [measured(name, state, others[name]) for name, state in ours.items() if name in others]
 
@@ -165,7 +163,7 @@ def passed(stacks: Mapping[str, Sequence[nn.Module]], run: Callable[[], dict[str
 def run(model: Transformer, given: Example) -> dict[str, Tensor]:
     """The logits [1, T, V], and the vector of the whole text [1, D] where there is one."""
     tokens, target = given
-    if not model.config.n_encoder_layers:
+    if model.config.line == "decoder":
         return {"logits": model(tokens)}
     memory = model.encode(tokens)
     states = memory.states if target is None else model.decode(target, memory)

@@ -9,11 +9,28 @@ from torch import Tensor
 
 from allyouneed.checkpoints.huggingface import load_transformer, save_huggingface
 from allyouneed.checkpoints.huggingface.settings import settled
-from allyouneed.models.transformer import Transformer
+from allyouneed.models.transformer import Transformer, TransformerConfig
 from allyouneed.text.vocabulary import Vocabulary
 
 TOLERANCE = 2e-5  # on logits of order 1, in float32
 LENGTHS = (9, 5, 1)
+MODERN = TransformerConfig(
+    vocab_size=320,
+    d_model=16,
+    n_heads=4,
+    d_ff=24,
+    n_encoder_layers=0,
+    n_decoder_layers=2,
+    max_length=32,
+    norm_placement="pre",
+    norm="rms",
+    final_norm=True,
+    activation="silu",
+    gated=True,
+    bias=False,
+    positions="rotary",
+    embedding_scale=False,
+)
 
 
 def randomised(model: Any, seed: int = 3) -> Any:

@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from parity import MODERN
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from allyouneed.checkpoints.huggingface import load_huggingface, load_transformer, save_huggingface
 from allyouneed.errors import InputError
-from allyouneed.models.transformer import Transformer, TransformerConfig
+from allyouneed.models.transformer import Transformer
 from allyouneed.text.foreign import load_vocabulary
 from allyouneed.text.tokenizer import Tokenizer
 
@@ -27,25 +29,7 @@ QUERY = "model.layers.1.self_attn.q_proj.weight"
 @pytest.fixture(scope="module")
 def llama() -> Transformer:
     torch.manual_seed(2)
-    config = TransformerConfig(
-        vocab_size=320,
-        d_model=16,
-        n_heads=4,
-        d_ff=24,
-        n_encoder_layers=0,
-        n_decoder_layers=2,
-        max_length=32,
-        norm_placement="pre",
-        norm="rms",
-        final_norm=True,
-        activation="silu",
-        gated=True,
-        bias=False,
-        positions="rotary",
-        embedding_scale=False,
-        dropout=0.0,
-    )
-    return Transformer(config).eval()
+    return Transformer(replace(MODERN, dropout=0.0)).eval()
 
 
 @pytest.fixture

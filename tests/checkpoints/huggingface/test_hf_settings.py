@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from parity import MODERN
 
 from allyouneed.checkpoints.huggingface import describing, family_named, load_transformer, save_huggingface
 from allyouneed.checkpoints.huggingface.settings import Refused, settled
@@ -22,23 +23,6 @@ LLAMA: dict[str, Any] = {
     "num_attention_heads": 4,
     "max_position_embeddings": 64,
 }
-MODERN = TransformerConfig(
-    vocab_size=320,
-    d_model=16,
-    n_heads=4,
-    d_ff=24,
-    n_encoder_layers=0,
-    n_decoder_layers=2,
-    max_length=32,
-    norm_placement="pre",
-    norm="rms",
-    final_norm=True,
-    activation="silu",
-    gated=True,
-    bias=False,
-    positions="rotary",
-    embedding_scale=False,
-)
 
 
 def config(family: str, **values: Any) -> TransformerConfig:
