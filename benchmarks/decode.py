@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import turns
 import workload
+from allyouneed.measure import turns
 from workload import BOS, EOS, PAD, SHAPES, UNK, Texts
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import turns
+import llamacpp
 import workload
+from allyouneed.measure import turns
 from workload import BOS, EOS, UNK, Texts
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class Work:
         theirs = to_llama(model)
         theirs.save_pretrained(self.folder / "huggingface")
         to_ctranslate2(theirs, self.folder / "ctranslate2")
+        for kind in llamacpp.KINDS if llamacpp.installed() else ():
+            llamacpp.to_gguf(model, self.folder / f"{kind}.gguf", kind)
 
     def model(self) -> Transformer:
         """A fresh decoder."""
@@ -177,6 +180,13 @@ def ctranslate2(work: Work, peer: str, compute_type: str) -> turns.Pass:
     return in_turn(work, peer, generate)
 
 
+def llama_cpp(work: Work, peer: str, kind: llamacpp.Kind) -> turns.Pass:
+    """llama.cpp's decoding of a batch."""
+    longest = max(length for length, _ in SETTINGS) + LENGTH
+    writer = llamacpp.Writer(work.folder / f"{kind}.gguf", texts=max(count for _, count in SETTINGS), longest=longest)
+    return in_turn(work, peer, writer)
+
+
 PEERS: dict[str, tuple[Callable[..., turns.Pass], tuple[Any, ...]]] = {
     "allyouneed float32": (allyouneed, ("float32",)),
     "allyouneed int8": (allyouneed, ("int8",)),
@@ -184,6 +194,7 @@ PEERS: dict[str, tuple[Callable[..., turns.Pass], tuple[Any, ...]]] = {
     "Hugging Face, static cache": (huggingface, ("static",)),
     "CTranslate2 float32": (ctranslate2, ("float32",)),
     "CTranslate2 int8": (ctranslate2, ("int8",)),
+    **({f"llama.cpp {kind.lower()}": (llama_cpp, (kind,)) for kind in llamacpp.KINDS} if llamacpp.installed() else {}),
 }
 REFERENCE = "Hugging Face, dynamic cache"
 

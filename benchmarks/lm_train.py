@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-import turns
+from allyouneed.measure import turns
 from allyouneed.models.transformer import TransformerConfig
 from llama import modern
 

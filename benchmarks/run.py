@@ -13,7 +13,7 @@ from typing import Any
 import decode
 import generate
 import startup
-import turns
+from allyouneed.measure import turns
 from workload import SHAPES
 
 HEAD = """# Speed and memory beside other libraries

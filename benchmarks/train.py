@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-import turns
 import workload
+from allyouneed.measure import turns
 from workload import BOS, EOS, PAD, SHAPES, Batch, Shape
 
 SMOOTHING, DROPOUT, MAX_LENGTH = 0.1, 0.1, 512

@@ -23,6 +23,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": {"errors", "parts", "models", "text", "decoding", "checkpoints", "tasks"},
     "pipeline": {"errors", "parts", "models", "text", "decoding", "checkpoints", "lens", "tasks"},
 }
+MAY_IMPORT["statistical"] = {"errors", "parts", "models"}
+MAY_IMPORT["measure"] = {"errors", "parts", "models", "lens"}
 BELOW_FACES = set(MAY_IMPORT)
 MAY_IMPORT["reproduce"] = BELOW_FACES
 MAY_IMPORT["guide"] = BELOW_FACES | {"reproduce"}
@@ -39,6 +41,7 @@ MAY_USE: dict[str, set[str]] = {
     "decoding": {"torch"},
     "checkpoints": {"torch", "numpy", "safetensors", "tokenizers", "transformers"},  # the last is compared with
     "lens": {"torch", "numpy", "matplotlib"},
+    "statistical": {"nltk"},
 }
 
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import lm_train
-import turns
 import workload
+from allyouneed.measure import turns
 from allyouneed.models.presets import count_parameters
 from allyouneed.models.transformer import Transformer, TransformerConfig
 from generate import DECODERS

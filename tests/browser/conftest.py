@@ -186,6 +186,16 @@ class Reader:
 @pytest.fixture
 def visit(browser: Any, site: Site) -> Iterator[Callable[..., Reader]]:
     """Opens a page, `visit(path, width=…, theme=…, at=site)`. At the end nothing has left the loopback or failed."""
+    yield from visits(browser, site)
+
+
+@pytest.fixture(scope="module")
+def open_page(browser: Any, site: Site) -> Iterator[Callable[..., Reader]]:
+    """The same for pages that the tests of a module share."""
+    yield from visits(browser, site)
+
+
+def visits(browser: Any, site: Site) -> Iterator[Callable[..., Reader]]:
     readers: list[Reader] = []
     contexts: list[Any] = []
 

@@ -79,3 +79,23 @@ def test_drawing_again_draws_other_numbers(visit: Callable[..., Any]) -> None:
     figure.locator('button[data-field="seed"]').click()
     reader.wait("scaling")
     assert reader.values("scaling", "score.") != before
+
+
+@LANGUAGES
+def test_flow_opens_a_cell(visit: Callable[..., Any], lang: str) -> None:
+    reader = visit(f"/?lang={lang}")
+    figure = reader.figure("flow")
+    scores = figure.locator('[data-step="scores"] .heat-cells')
+    box = scores.bounding_box()
+    scores.click(position={"x": 5, "y": box["height"] - 5})
+    reader.wait("flow")
+    row = int(figure.locator('input[data-field="row"]').input_value())
+    assert reader.value("flow", "cell") == reader.value("flow", f"scores.cell.{row}.0")
+    assert reader.value("flow", "sum") == pytest.approx(reader.value("flow", "cell"), abs=1e-4)
+    terms = sum(reader.values("flow", "term.").values()) + reader.value("flow", "rest")
+    assert terms == pytest.approx(reader.value("flow", "cell"), abs=1e-3)
+    values = figure.locator('[data-step="v"] .heat-cells')
+    values.click(position={"x": 40, "y": 5})
+    reader.wait("flow")
+    assert reader.value("flow", "sum") == pytest.approx(reader.value("flow", "cell"), abs=1e-4)
+    assert figure.locator('[data-step="v"]').evaluate("node => node.classList.contains('chosen')")

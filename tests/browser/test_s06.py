@@ -118,3 +118,39 @@ def test_decoder_looks_back_alone(visit: Callable[..., Any]) -> None:
     weights = matrix(figure)
     assert (weights[np.triu_indices(len(weights), 1)] == 0).all()
     assert reader.text("self-attention.mask-there") in figure.locator(".measures").inner_text()
+
+
+@LANGUAGES
+def test_words_without_positions_only_change_places(visit: Callable[..., Any], lang: str) -> None:
+    reader = visit(f"/?lang={lang}")
+    figure = reader.figure(NAME)
+    assert figure.locator('output[data-key="reordered.without"]').inner_text() in ("0", "0.000")
+    assert reader.value(NAME, "reordered.with") > 0.01
+    near = list(reader.values(NAME, "nearest.").values())
+    assert near == sorted(near, reverse=True)
+
+
+@LANGUAGES
+def test_block_has_the_sizes_of_the_model(visit: Callable[..., Any], site: Any, lang: str) -> None:
+    reader = visit(f"/?lang={lang}")
+    figure = reader.figure("encoder-layer")
+    order = "all => all.map(node => node.dataset.kind).reverse()"
+    assert figure.locator(".block-box").evaluate_all(order) == ["norm", "attention", "add", "norm", "ffn", "add"]
+    widths = [reader.value("encoder-layer", f"width.{name}") for name in ("in", "inner", "out")]
+    assert widths == [256, 1024, 256]
+    for value in ("512", "2048", "6"):
+        assert reader.page.locator(f'#s6 .cited[value="{value}"]').count() >= 1
+    reader.set("encoder-layer", {"block": "post"})
+    assert figure.locator(".block-box").evaluate_all(order) == ["attention", "add", "norm", "ffn", "add", "norm"]
+    first = figure.locator(".block-box").last
+    first.click()
+    reader.wait("encoder-layer")
+    assert first.get_attribute("aria-pressed") == "true"
+    assert reader.values("encoder-layer", "size.") == {
+        **{str(at): box["size"] for at, box in enumerate(answer(site)["boxes"])},
+        "entry": answer(site)["entering"],
+    }
+
+
+def answer(site: Any) -> dict[str, Any]:
+    return WIDGETS["encoder-layer"].answer({"block": "post"}, site.models)

@@ -15,7 +15,10 @@ import pytest
 from allyouneed.cli import main
 from allyouneed.cli.main import app
 
-VERBS = "guide train translate generate fill score evaluate attend average convert models tokenize verify".split()
+VERBS = (
+    "guide train translate generate fill score evaluate attend average bench"
+    " convert models reproduce parse point copy sort tokenize verify"
+).split()
 COMMAND = [sys.executable, "-m", "allyouneed"]
 
 

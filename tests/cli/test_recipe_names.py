@@ -22,6 +22,6 @@ def test_files_come_before_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_an_unknown_name_lists_what_there_is(command: Command) -> None:
     status, out, err = command("train", "lm-eng")
     assert (status, out) == (2, "")
-    assert err.startswith('There is no recipe "lm-eng", but denoise-en, en-fr, fr-en, full/bart-base, ')
+    assert err.startswith('There is no recipe "lm-eng", but associative-recall, copy, delaunay, denoise-en, ')
     assert err.endswith('or a file. Did you mean "lm-en"?\n')
     assert err.count("\n") == 1

@@ -8,6 +8,7 @@ import pytest
 import torch
 from parity import close, loaded, padded, randomised, texts
 from torch import Tensor
+from torch.nn.functional import softplus
 from transformers import AutoModelForCausalLM, MambaForCausalLM
 from transformers import MambaConfig as TheirConfig
 
@@ -15,9 +16,12 @@ from allyouneed.checkpoints.huggingface import load_transformer, save_huggingfac
 from allyouneed.checkpoints.huggingface.mamba import MAMBA
 from allyouneed.checkpoints.huggingface.settings import Refused
 from allyouneed.decoding.search import beam_search
-from allyouneed.models.mamba import SIZES, Mamba, MambaConfig
+from allyouneed.models.mamba import Mamba, MambaConfig
+from allyouneed.models.presets import PRESETS, configure
 from allyouneed.parts.masks import causal, documents
 from allyouneed.text.tokenizer import Tokenizer
+from allyouneed.training.optimizers import make_optimizer
+from allyouneed.training.recipe import Training
 
 SMALL = MambaConfig(vocab_size=60, d_model=24, n_layers=3, d_state=5, dt_rank=3)
 
@@ -123,25 +127,59 @@ def test_gradients_reach_every_weight(tokens: Tensor) -> None:
         assert float(parameter.grad.abs().max()) > 0, name
 
 
+def test_weight_decay_spares_the_rates() -> None:
+    model = Mamba(SMALL)
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    decayed, spared = make_optimizer(Training(weight_decay=0.1), model).param_groups
+    assert (decayed["weight_decay"], spared["weight_decay"]) == (0.1, 0.0)
+    kinds = [{names[parameter].split(".", 2)[-1] for parameter in group["params"]} for group in (decayed, spared)]
+    assert "mixer.rates_log" in kinds[1]
+    assert "mixer.step.bias" in kinds[1]
+    assert {"mixer.convolution", "mixer.input.weight"} <= kinds[0]
+    assert "mixer.rates_log" not in kinds[0]
+
+
+def test_half_width_products_leave_states_and_steps_in_full_width(tokens: Tensor) -> None:
+    torch.manual_seed(0)
+    model = Mamba(SMALL)
+    steps: list[Tensor] = []
+
+    def watched(x: Tensor) -> Tensor:
+        steps.append(x)
+        return softplus(x)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("allyouneed.models.mamba.softplus", watched)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits, state = model.read(tokens, model.start(sentences=3))
+            loss = model.decode(tokens).float().square().mean()
+    loss.backward()
+    assert logits.dtype == torch.bfloat16
+    assert {part.dtype for layer in state.layers for part in layer} == {torch.float32}
+    assert {x.dtype for x in steps} == {torch.float32}
+    found = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
+    model.zero_grad()
+    model.decode(tokens).square().mean().backward()
+    exact = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
+    assert float((found - exact).norm() / exact.norm()) < 0.03
+
+
 def test_first_steps_are_those_of_the_paper() -> None:
     torch.manual_seed(0)
     mixer = Mamba(SMALL)._layers()[1].mixer  # pyright: ignore[reportPrivateUsage]
-    first = torch.nn.functional.softplus(mixer.step.bias)
+    first = softplus(mixer.step.bias)
     assert 0.001 <= first.min().item() < 0.005 < 0.03 < first.max().item() <= 0.1001
     torch.testing.assert_close(mixer.rates_log.exp()[:, 7], torch.arange(1.0, 6))
 
 
-@pytest.mark.parametrize(
-    ("name", "published"),
-    [("mamba-130m", 130e6), ("mamba-370m", 370e6), ("mamba-790m", 790e6), ("mamba-1.4b", 1.4e9), ("mamba-2.8b", 2.8e9)],
-)
-def test_sizes_have_the_published_parameters(name: str, published: float) -> None:
-    config = MambaConfig.from_fields({**SIZES[name]})
+@pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if preset.config is MambaConfig])
+def test_presets_have_the_shape_of_another_implementation(name: str) -> None:
+    config: Any = configure(name)
+    sizes = {"vocab_size": config.vocab_size, "hidden_size": config.d_model, "num_hidden_layers": config.n_layers}
     with torch.device("meta"):
-        ours = Mamba(config)
-        theirs = MambaForCausalLM(TheirConfig(hidden_size=config.d_model, num_hidden_layers=config.n_layers))
+        ours, theirs = Mamba(config), MambaForCausalLM(TheirConfig(**sizes, state_size=config.d_state))
     counts = [sum(parameter.numel() for parameter in model.parameters()) for model in (ours, theirs)]
-    assert counts[0] == counts[1] == pytest.approx(published, rel=0.021)
+    assert counts[0] == counts[1] == (PRESETS[name].published or counts[0])
 
 
 def test_bad_numbers_are_refused() -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 from allyouneed.errors import UsageError
 from allyouneed.parts.attention import attend, naive_attend
 from allyouneed.parts.backends import Backend, explain
-from allyouneed.parts.masks import Mask, causal, explicit, padding, sliding_window
+from allyouneed.parts.masks import Mask, causal, explicit, padding, prefix, sliding_window
 
 
 @settings(deadline=None, max_examples=40)
@@ -73,6 +73,12 @@ def test_the_choice_is_explained() -> None:
     assert chosen.backend == "sparse"
     assert "of the blocks" in chosen.why
     assert explain(many, many, many, explicit(window.dense(4096, 4096))).backend == "fused"
+    padded = padding(torch.arange(4096)[None] >= 100)
+    assert explain(many, many, many, causal() & padded).backend == "sparse"
+    assert explain(many, many, many, padded | prefix(4)).backend == "fused"
+    longer = torch.empty(1, 2, 4224, 8)
+    chosen = explain(longer, longer, longer, padding(torch.arange(4224)[None] >= 100) | prefix(4))
+    assert str(chosen).startswith("tiled: torch's kernel would need the mask as a matrix of 17,842,176 numbers")
     dropped = explain(many, many, many, dropout=0.1)
     assert dropped.backend == "tiled"
     assert "cannot drop weights on a CPU" in dropped.why

@@ -97,6 +97,24 @@ def test_a_later_token_moves_no_earlier_output() -> None:
     assert not torch.equal(before[:, 40], after[:, 40])
 
 
+def test_half_width_numbers_are_scanned_in_full_width() -> None:
+    (inputs, steps, rates, write, read, _), _ = random_scan(2, 40, 4, 3, 0)
+    halves = [x.detach().bfloat16().requires_grad_() for x in (inputs, steps, write, read)]
+    rates = rates.detach().float()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out, last = selective_scan(halves[0], Selection(halves[1], rates, *halves[2:]))
+    out.sum().backward()
+    whole = [x.detach().float().requires_grad_() for x in halves]
+    expected, state = naive_selective_scan(whole[0], Selection(whole[1], rates, *whole[2:]))
+    expected.sum().backward()
+    torch.testing.assert_close(out, expected)
+    torch.testing.assert_close(last, state)
+    for half, full in zip(halves, whole, strict=True):
+        assert half.grad is not None
+        assert full.grad is not None
+        torch.testing.assert_close(half.grad.float(), full.grad, rtol=0.01, atol=1e-3)
+
+
 def test_only_the_states_between_chunks_are_kept() -> None:
     kept = 0
 

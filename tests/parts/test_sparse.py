@@ -8,7 +8,6 @@ import torch
 from hypothesis import given, settings
 from lookups import assert_same, lookups, values_and_gradients
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
 
 from allyouneed.parts import sparse
 from allyouneed.parts.attention import attention_weights, naive_attend
@@ -34,16 +33,36 @@ def test_single_precision_is_close_at_a_length() -> None:
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-5)
 
 
+def never(*_: object, **__: object) -> bool:
+    return False
+
+
+@settings(deadline=None, max_examples=40)
+@given(lookups())
+def test_without_sums_the_passes_are_the_same(lookup: tuple[list[Tensor], Mask | None, Tensor | None, int]) -> None:
+    """What the kernel gives no sums for: an accelerator's way, and grouped heads'."""
+    tensors, mask, bias, size = lookup
+    mask = causal() if mask is None else mask
+    fixed = None if bias is None else bias.detach()
+    ours = values_and_gradients(partial(sparse_attend, mask=mask, bias=fixed, size=size), tensors, None)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sparse.Plan, "knows_sums", never)
+        again = values_and_gradients(partial(sparse_attend, mask=mask, bias=fixed, size=size), tensors, None)
+    assert_same(ours, again)
+
+
 @pytest.mark.parametrize("extra", ["window", "with global tokens and random blocks"])
 def test_work_grows_with_the_length_alone(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     scores = 0
 
-    def counting(query: Tensor, key: Tensor, value: Tensor, **arguments: Any) -> Tensor:
+    kernel = sparse.FUSED
+
+    def counting(query: Tensor, key: Tensor, value: Tensor, **arguments: Any) -> tuple[Tensor, Tensor]:
         nonlocal scores
         scores += len(query) * query.shape[2] * key.shape[2]
-        return scaled_dot_product_attention(query, key, value, **arguments)
+        return kernel(query, key, value, **arguments)
 
-    monkeypatch.setattr(sparse, "scaled_dot_product_attention", counting)
+    monkeypatch.setattr(sparse, "FUSED", counting)
     counts: list[int] = []
     for length in (512, 1024, 2048):
         mask = causal() & sliding_window(64)

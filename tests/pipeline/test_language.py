@@ -243,7 +243,7 @@ def test_a_model_without_attention_writes_with_its_own_state(tokenizer: Tokenize
     assert pipe.score(["The cat."])[0].logprobs == pytest.approx(
         whole_pass(pipe, [BOS, *tokenizer.encode("The cat.")]), abs=1e-4
     )
-    with pytest.raises(UsageError, match="recurrent has no attention: there is nothing to look at"):
+    with pytest.raises(UsageError, match="This model has no attention: it keeps what it read"):
         pipe.attend("The cat.")
     with pytest.raises(UsageError, match="int8 is for Transformers"):
         LanguageModel(model, tokenizer.for_line("decoder"), name="r", precision="int8").generate(["The"])

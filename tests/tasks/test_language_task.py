@@ -12,6 +12,7 @@ from torch import Tensor
 from toy import toy_recipe
 
 from allyouneed.errors import InputError
+from allyouneed.models.mamba import Mamba, MambaConfig
 from allyouneed.models.transformer import Transformer, TransformerConfig
 from allyouneed.tasks.documents import Texts, cut
 from allyouneed.tasks.language import Language, packed
@@ -86,9 +87,20 @@ def test_short_documents_share_rows_and_others_in_each_epoch() -> None:
     assert {len(row) for row in rows[0]} == {ROW // 5}
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "alibi", "t5", "shaw"])
+def with_a_state() -> Mamba:
+    """A model that looks at nothing, and must forget where a text ends."""
+    torch.manual_seed(0)
+    model = Mamba(MambaConfig(vocab_size=200, d_model=16, n_layers=2, d_state=4)).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if not name.endswith(("rates_log", "step.bias")):
+                parameter.normal_(std=0.3)  # at first next to nothing comes from the state
+    return model
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "alibi", "t5", "shaw", "a state"])
 def test_packed_is_separate(positions: str) -> None:
-    model = model_with(positions=positions)
+    model = with_a_state() if positions == "a state" else model_with(positions=positions)
     pieces = cut(texts(), ROW, marks=True)
     short = np.flatnonzero(pieces.size < ROW)
     together = packed(pieces, [short[:4], short[4:6], short[6:]])

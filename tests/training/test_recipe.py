@@ -5,13 +5,15 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from toy import TINY, TINY_DATA, toy_text
+from toy import tiny, toy_text
 
 from allyouneed.errors import UsageError
-from allyouneed.models.presets import configure, count_parameters
+from allyouneed.models.presets import count_parameters
 from allyouneed.tasks.registry import TASKS
+from allyouneed.tasks.task import TokenData
 from allyouneed.training import train
 from allyouneed.training.recipe import Recipe, parse_recipe, read_recipe, to_toml
+from allyouneed.training.run import config_of
 
 PAIR = '[[data.train]]\nsource = "a.tsv"\n[[data.dev]]\nsource = "b.tsv"\n'
 SHIPPED = sorted(Path(str(files("allyouneed") / "recipes")).rglob("*.toml"))
@@ -72,21 +74,19 @@ def test_shipped_recipes_are_whole(path: Path) -> None:
     recipe = read_recipe(path)
     assert isinstance(recipe, Recipe)
     assert recipe.description
-    config = configure(
-        recipe.model.preset, **{**(recipe.model.model_extra or {}), "vocab_size": recipe.tokenizer.vocab_size}
-    )
+    config = config_of(recipe)
     assert config.line == TASKS[recipe.task].line
     assert count_parameters(config) > 0
-    assert recipe.data.max_tokens <= min(config.max_length, recipe.training.batch_tokens)
-    assert 0 <= recipe.training.final_share < 1
+    if isinstance(recipe.data, TokenData):
+        assert recipe.data.max_tokens <= min(config.max_length, recipe.training.batch_tokens)
+    assert 0 <= recipe.training.final_share <= 1
     assert recipe.training.warmup + recipe.training.cooldown <= recipe.training.updates
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_shipped_recipes_make_an_update(path: Path, tmp_path: Path) -> None:
     toy_text(tmp_path)
-    recipe = read_recipe(path, [*TINY, *TINY_DATA[read_recipe(path).task], f"data.root={tmp_path}"])
-    train(recipe, tmp_path / "run")
+    train(read_recipe(path, tiny(path, tmp_path)), tmp_path / "run")
     assert (tmp_path / "run" / "model.safetensors").is_file()
 
 

@@ -40,14 +40,15 @@ def trainer(settings: Training | None = None, *, dropout: float = 0.1) -> Traine
 
 def test_translations_come_from_the_updated_weights(tokenizer: Tokenizer) -> None:
     training, progress = trainer(), Progress()
+    model = cast(Transformer, training.model)
     for _ in range(3):
-        kept = Stepper.of(training.model)
+        kept = Stepper.of(model)
         training.update(progress)
-        assert Stepper.of(training.model) is not kept
-    training.model.eval()
-    [[found]] = hypotheses(training.model, tokenizer, [[4, 5, 6]], beam=1)
-    fresh = Transformer(training.model.config).eval()
-    fresh.load_state_dict(training.model.state_dict())
+        assert Stepper.of(model) is not kept
+    model.eval()
+    [[found]] = hypotheses(model, tokenizer, [[4, 5, 6]], beam=1)
+    fresh = Transformer(model.config).eval()
+    fresh.load_state_dict(model.state_dict())
     [[expected]] = hypotheses(fresh, tokenizer, [[4, 5, 6]], beam=1)
     assert found == expected
 

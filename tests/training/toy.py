@@ -3,6 +3,11 @@
 import random
 from pathlib import Path
 
+from allyouneed.models.architectures import architecture_of
+from allyouneed.tasks.task import TokenData
+from allyouneed.training.recipe import read_recipe
+from allyouneed.training.run import config_of
+
 WORDS = [
     "the",
     "cat",
@@ -58,13 +63,8 @@ max_tokens = 60
 """
 LAYERS = {"translation": (1, 1), "language": (0, 1), "masked": (1, 0), "denoising": (1, 1)}
 SETTINGS = {"denoising": "sentinels = 20"}
-# What makes any recipe a run of seconds, and what those of each task need besides.
+# What makes any recipe a run of seconds: of its training, its kind of model, and its task.
 TINY = [
-    "model.d_model=32",
-    "model.n_heads=2",
-    "model.n_kv_heads=2",
-    "model.d_head=16",
-    "model.d_ff=32",
     "training.updates=1",
     "training.warmup=1",
     "training.cooldown=0",
@@ -72,16 +72,43 @@ TINY = [
     "training.accumulate=1",
     "training.average=1",
     "training.validate_bleu=0",
-    "data.max_tokens=32",
 ]
+TINY_MODELS = {
+    "transformer": [
+        "model.d_model=32",
+        "model.n_heads=2",
+        "model.n_kv_heads=2",
+        "model.d_head=16",
+        "model.d_ff=32",
+    ],
+    "mamba": ["model.d_model=16", "model.n_layers=1"],
+    "recurrent": ["model.d_embedding=16", "model.d_hidden=16", "model.d_attention=16", "model.d_readout=16"],
+    "pointer": ["model.d_model=16"],
+    "turing": ["model.d_controller=8", "model.n_slots=8"],
+    "set": ["model.d_model=16"],
+}
+PAIRS = ['data.train=[{source="train.tsv"}]', 'data.dev=[{source="dev.tsv"}]', "tokenizer.vocab_size=320"]
 TEXT = ['data.train=[{text="train.txt"}]', 'data.dev=[{text="dev.txt"}]', "tokenizer.vocab_size=320"]
-TINY_DATA = {
-    "translation": ['data.train=[{source="train.tsv"}]', 'data.dev=[{source="dev.tsv"}]', "tokenizer.vocab_size=320"],
+TINY_TEXT = {
+    "translation": PAIRS,
     "language": TEXT,
     "masked": TEXT,
     "denoising": [*TEXT, "data.sentinels=20"],
-    "depth": [],
+    "parsing": [
+        'data.train=[{everyday=["en"], count=60}]',
+        'data.dev=[{everyday=["en"], count=20, split="dev"}]',
+        "tokenizer.vocab_size=400",
+    ],
+    "pointing": ["data.dev_sets=3"],
+    "n-grams": ["training.batch_tokens=256"],
 }
+
+
+def tiny(path: Path, folder: Path) -> list[str]:
+    """Overrides that make a recipe a run of seconds on the toy text in `folder`."""
+    recipe = read_recipe(path)
+    overrides = [*TINY, *TINY_MODELS[architecture_of(config_of(recipe))], *TINY_TEXT.get(recipe.task, [])]
+    return overrides + ["data.max_tokens=32", f"data.root={folder}"] * isinstance(recipe.data, TokenData)
 
 
 def toy_recipe(folder: Path, *, task: str = "translation", updates: int = 60) -> Path:

@@ -10,6 +10,7 @@ from torch import Tensor
 from allyouneed.checkpoints.native import (
     CONFIG,
     TOKENIZER,
+    WEIGHTS,
     SavedModel,
     check_folder,
     load_model,
@@ -26,7 +27,7 @@ def average_models(folders: Sequence[Path], on_progress: Callable[[int], None] =
     Raises InputError, before any weights are read, when configs or tokenizers differ; it names the fields.
     """
     for folder in folders:
-        check_folder(folder)
+        check_folder(folder, (CONFIG, WEIGHTS))
     first = folders[0]
     for other in folders[1:]:
         check_alike(first, other)
@@ -62,5 +63,11 @@ def check_alike(first: Path, other: Path) -> None:
     differing = [f"{name} ({one[name]} and {two[name]})" for name in one if one[name] != two[name]]
     if differing:
         raise InputError(f"{first} and {other} cannot be averaged: they differ in {', '.join(differing)}.")
-    if (first / TOKENIZER).read_bytes() != (other / TOKENIZER).read_bytes():
+    if tokenizer_of(first) != tokenizer_of(other):
         raise InputError(f"{first} and {other} cannot be averaged: their tokenizers differ.")
+
+
+def tokenizer_of(folder: Path) -> bytes | None:
+    """What the file of a folder's tokenizer holds; None where the model reads no text."""
+    path = folder / TOKENIZER
+    return path.read_bytes() if path.is_file() else None

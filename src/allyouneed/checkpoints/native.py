@@ -5,7 +5,7 @@ are known `recipe.toml` (what made it), `metrics.jsonl` (how the training went) 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from types import UnionType
@@ -17,34 +17,32 @@ from torch import Tensor, nn
 from allyouneed.checkpoints.atomic import staged_folder
 from allyouneed.checkpoints.weights import EmptyParameters, Weights, check_numbers, stored, write_safetensors
 from allyouneed.errors import InputError, nearest
-from allyouneed.models.mamba import Mamba, MambaConfig
+from allyouneed.models.architectures import ARCHITECTURES, architecture_of
 from allyouneed.models.transformer import Transformer, TransformerConfig
 from allyouneed.text.foreign import load_vocabulary
 from allyouneed.text.tokenizer import Tokenizer
 from allyouneed.text.vocabulary import Vocabulary
 
 FORMAT = 1
-ARCHITECTURES: Mapping[str, tuple[Any, Any]] = {
-    "transformer": (TransformerConfig, Transformer),
-    "mamba": (MambaConfig, Mamba),
-}
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 RECIPE, METRICS, CARD = "recipe.toml", "metrics.jsonl", "README.md"
 
 
 class SavedModel(NamedTuple):
-    """What a model folder holds. The model is in evaluation mode, its weights in float32."""
+    """What a model folder holds. The model is in evaluation mode, its weights in float32. It has the methods of a
+    Transformer as far as its kind of model can offer them.
+    """
 
     config: TransformerConfig
     model: Transformer
-    tokenizer: Vocabulary
+    tokenizer: Any  # a Vocabulary; None beside a model that reads no text
     recipe: str | None
 
 
 def save_model(
     folder: Path,
-    model: Transformer,
-    tokenizer: Vocabulary,
+    model: nn.Module,
+    tokenizer: Vocabulary | None,
     *,
     recipe_text: str | None = None,
     metrics_text: str | None = None,
@@ -58,15 +56,16 @@ def save_model(
 
     Raises InputError when the disk is full or a weight does not fit into float16.
     """
-    architecture = next(name for name, (_, kind) in ARCHITECTURES.items() if type(model) is kind)
-    config = {"format": FORMAT, "architecture": architecture, **asdict(model.config)}
+    own: Any = model.config
+    config = {"format": FORMAT, "architecture": architecture_of(own), **asdict(own)}
     tensors = {name: stored(name, tensor, dtype) for name, tensor in own_tensors(model).items()}
     texts = {CONFIG: json.dumps(config, indent=2) + "\n", RECIPE: recipe_text, METRICS: metrics_text, CARD: card}
     with staged_folder(folder) as staging:
         for name, text in texts.items():
             if text is not None:
                 (staging / name).write_text(text, "utf-8", newline="\n")
-        tokenizer.save(staging / TOKENIZER)
+        if tokenizer is not None:
+            tokenizer.save(staging / TOKENIZER)
         write_safetensors(staging / WEIGHTS, tensors, staging / CONFIG)
 
 
@@ -76,8 +75,18 @@ def load_model(folder: Path) -> SavedModel:
     Raises InputError with one sentence for a missing, foreign, truncated or damaged file, for the first tensor that
     does not fit, for weights that are not numbers, and for a tokenizer that belongs to another model.
     """
-    check_folder(folder)
+    check_folder(folder, (CONFIG, WEIGHTS))
     architecture, config = read_config(folder / CONFIG)
+    tokenizer = load_tokenizer(folder, config) if hasattr(config, "vocab_size") else None
+    with EmptyParameters():
+        model = ARCHITECTURES[architecture].model(config)
+    fill(model, folder / WEIGHTS)
+    return SavedModel(config, model.eval(), tokenizer, read_text(folder / RECIPE))
+
+
+def load_tokenizer(folder: Path, config: TransformerConfig) -> Vocabulary:
+    """The tokenizer of a model that reads text. Raises InputError where it does not belong to the model."""
+    check_folder(folder, (TOKENIZER,))
     tokenizer = load_vocabulary(folder, config.line)
     own = isinstance(tokenizer, Tokenizer)  # one of another kind may have fewer pieces than its model has embeddings
     if tokenizer.vocab_size > config.vocab_size or (own and tokenizer.vocab_size != config.vocab_size):
@@ -85,17 +94,14 @@ def load_model(folder: Path) -> SavedModel:
             f"{folder / TOKENIZER} has {tokenizer.vocab_size:,} pieces, but the model's vocabulary has "
             f"{config.vocab_size:,}: the tokenizer belongs to another model."
         )
-    with EmptyParameters():
-        model = ARCHITECTURES[architecture][1](config)
-    fill(model, folder / WEIGHTS)
-    return SavedModel(config, model.eval(), tokenizer, read_text(folder / RECIPE))
+    return tokenizer
 
 
-def check_folder(folder: Path) -> None:
-    """Refuses a folder that lacks a file without which there is no model."""
+def check_folder(folder: Path, names: Sequence[str]) -> None:
+    """Refuses a folder that lacks one of the files without which there is no model."""
     if not folder.is_dir():
         raise InputError(f"There is no model folder {folder}.")
-    missing = [name for name in (CONFIG, WEIGHTS, TOKENIZER) if not (folder / name).is_file()]
+    missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise InputError(f"{folder} is no model folder: it lacks {' and '.join(missing)}.")
 
@@ -115,7 +121,7 @@ def read_config(path: Path) -> tuple[str, TransformerConfig]:
     if architecture not in ARCHITECTURES:
         hint = nearest(str(architecture), ARCHITECTURES)
         raise InputError(f"{path}: unknown architecture {architecture!r} (known: {', '.join(ARCHITECTURES)}).{hint}")
-    kind = ARCHITECTURES[architecture][0]
+    kind = ARCHITECTURES[architecture].config
     check_fields(path, kind, values)
     try:
         return architecture, kind.from_fields(values)
@@ -175,7 +181,7 @@ def fill(model: nn.Module, path: Path) -> None:
     extra = sorted(weights.names - tensors.keys())
     if extra:
         raise InputError(f"{path} holds a tensor {extra[0]} that the config has no place for.")
-    read = {name: weights.tensor(name) for name in tensors}
+    read = {name: weights.tensor(name, whole=not tensor.is_floating_point()) for name, tensor in tensors.items()}
     for name, tensor in read.items():
         check_numbers(f"{path}: {name}", tensor)
     model.load_state_dict(read, assign=True)

@@ -76,9 +76,9 @@ def verify(folder: Path, text: str = TEXT, *, tolerance: float = 1e-4) -> Compar
         )
     with checkpoint_of(folder) as (checkpoint, original):
         saved = load_huggingface(checkpoint)
-        given = example(text, saved.tokenizer, saved.config)
         values = read_json(checkpoint / CONFIG)
         family = family_of(values, checkpoint)
+        given = example(text, saved.tokenizer, saved.config, shortest=family.shortest(saved.config))
         theirs = load_theirs(checkpoint, family, values)
         places = compare(saved.model, theirs, family, given)
         if original is not None:
@@ -101,9 +101,13 @@ def checkpoint_of(folder: Path) -> Generator[tuple[Path, Transformer | None]]:
         yield written, saved.model
 
 
-def example(text: str, tokenizer: Vocabulary, config: TransformerConfig) -> Example:
-    """What both models read, [1, S], and of an encoder-decoder what its decoder does, [1, T]: the same text again."""
+def example(text: str, tokenizer: Vocabulary, config: TransformerConfig, *, shortest: int) -> Example:
+    """What both models read, [1, S], and of an encoder-decoder what its decoder does, [1, T]: the same text again.
+
+    A text of less than `shortest` tokens is repeated.
+    """
     ids = tokenizer.encode(text)
+    ids *= -(-shortest // max(len(ids), 1))
     read = tokenizer.wrap(ids)
     written = [tokenizer.pad if tokenizer.start is None else tokenizer.start, *ids]
     if not ids:
@@ -133,7 +137,12 @@ def compare(model: Transformer, theirs: nn.Module, family: Family, given: Exampl
     base = cast(nn.Module, theirs.base_model)
     there = {side: list(base.get_submodule(family.stacks[side]).children()) for side in here}
     ours, others = passed(here, lambda: run(model, given)), passed(there, lambda: run_theirs(theirs, given))
-    return [measured(name, state, others[name]) for name, state in ours.items() if name in others]
+    return [measured(name, state, unpadded(others[name], state)) for name, state in ours.items() if name in others]
+
+
+def unpadded(theirs: Tensor, ours: Tensor) -> Tensor:
+    """Their states [1, T', D] without what they appended to a text to fill its last block or window."""
+    return theirs[:, : ours.shape[1]] if theirs.dim() == 3 else theirs
 
 
 def passed(stacks: Mapping[str, Sequence[nn.Module]], run: Callable[[], dict[str, Tensor]]) -> dict[str, Tensor]:

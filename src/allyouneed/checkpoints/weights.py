@@ -40,12 +40,16 @@ class Weights:
         """Of a tensor, which is not read for it."""
         return self._slice(name).get_shape()
 
-    def tensor(self, name: str) -> Tensor:
-        """A tensor in float32: a view of the file where it is float32 there.
+    def tensor(self, name: str, *, whole: bool = False) -> Tensor:
+        """A tensor in float32: a view of the file where it is float32 there. `whole`: one of whole numbers, in int64.
 
-        Raises InputError where it holds something else than floating-point numbers.
+        Raises InputError where it holds something else.
         """
         kind = self._slice(name).get_dtype()
+        if whole:
+            if kind != "I64":
+                raise InputError(f"{self.path(name)}: {name} holds {kind}, and its numbers are int64.")
+            return self._files[self.path(name)].get_tensor(name)
         if kind not in NUMBERS:
             raise InputError(f"{self.path(name)}: {name} holds {kind}, and weights are {', '.join(NUMBERS.values())}.")
         return self._files[self.path(name)].get_tensor(name).float()
@@ -89,7 +93,9 @@ def check_numbers(where: str, tensor: Tensor) -> None:
 
 
 def stored(name: str, tensor: Tensor, dtype: torch.dtype) -> Tensor:
-    """The tensor as it goes into a file."""
+    """The tensor as it goes into a file. Whole numbers stay what they are."""
+    if not tensor.is_floating_point():
+        return tensor.to("cpu").contiguous()
     if dtype == torch.float16 and bool((tensor.abs() > torch.finfo(dtype).max).any()):
         raise InputError(f"{name} holds a weight beyond ±65504, the range of float16: save in float32.")
     return tensor.detach().to("cpu", dtype).contiguous()

@@ -26,7 +26,9 @@ def evaluate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help='A shipped model ("zoo:en-fr") or a folder.')],
     data: Annotated[
         list[str] | None,
-        typer.Argument(metavar="DATA", help="A .tsv, two aligned files, or text; else the recipe's validation text."),
+        typer.Argument(
+            metavar="DATA", help="A .tsv, two aligned files, text, or trees; else the recipe's validation text."
+        ),
     ] = None,
     columns: Columns = None,
     beam: Annotated[int, typer.Option(min=1, help="Hypotheses followed at a time; 1 is greedy.")] = 4,
@@ -36,15 +38,21 @@ def evaluate(
     """Measure a model: BLEU, chrF and perplexity.
 
     A model of text has perplexity alone; its text has empty lines between documents. BLEU and chrF are those of whole,
-    detokenised text, by sacreBLEU.
+    detokenised text, by sacreBLEU. A parser has the F1 of its brackets, as EVALB counts them, on bracketed files.
 
     For example:
       allyouneed evaluate zoo:en-fr test.tsv
     """
+    from allyouneed.cli.evaluate_trees import measure_trees, report_trees
     from allyouneed.pipeline import Translator, load
+    from allyouneed.pipeline.parsing import is_parser
     from allyouneed.text.corpus import Skipped
 
     pipe = load(model, precision=precision)
+    if isinstance(pipe, Translator) and is_parser(pipe):
+        facts = {"model": model, "beam": beam, **measure_trees(pipe, data or [], beam)}
+        write_json(facts) if as_json else write(*report_trees(facts))
+        return
     if not isinstance(pipe, Translator):
         if precision != "float32":
             raise UsageError(f"{model} reads text as a whole, which is measured in float32 alone.")

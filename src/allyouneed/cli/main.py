@@ -10,13 +10,19 @@ import typer
 
 from allyouneed.cli.attend import attend
 from allyouneed.cli.average import average
+from allyouneed.cli.bench import bench
 from allyouneed.cli.convert import convert
+from allyouneed.cli.copy import copy
 from allyouneed.cli.evaluate import evaluate
 from allyouneed.cli.fill import fill
 from allyouneed.cli.generate import generate
 from allyouneed.cli.guide import guide
 from allyouneed.cli.models import models
+from allyouneed.cli.parse import parse
+from allyouneed.cli.point import point
+from allyouneed.cli.reproduce import reproduce
 from allyouneed.cli.score import score
+from allyouneed.cli.sort import sort
 from allyouneed.cli.tokenize import tokenize
 from allyouneed.cli.train import train
 from allyouneed.cli.translate import translate
@@ -47,8 +53,14 @@ VERBS = (
     evaluate,
     attend,
     average,
+    bench,
     convert,
     models,
+    reproduce,
+    parse,
+    point,
+    copy,
+    sort,
     tokenize,
     verify,
 )

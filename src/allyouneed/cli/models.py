@@ -1,7 +1,7 @@
 """`allyouneed models`."""
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict, fields
+from typing import Annotated, Any
 
 import typer
 
@@ -9,10 +9,14 @@ from allyouneed.cli.options import Json
 from allyouneed.cli.streams import write, write_json
 from allyouneed.errors import UsageError, nearest
 
-if TYPE_CHECKING:
-    from allyouneed.models.transformer import TransformerConfig
-
-LINES = {"both": "Encoder-decoders", "decoder": "Decoders", "encoder": "Encoders"}
+LINES = {
+    "both": "Encoder-decoders",
+    "decoder": "Decoders",
+    "encoder": "Encoders",
+    "points": "Models that point at points",
+    "bits": "Models with a memory of their own",
+    "set": "Models of sets",
+}
 HEAD = ["name", "parameters", "published", "layers", "width", "heads", "source"]
 
 
@@ -23,7 +27,7 @@ def models(
     """List the presets and the models that ship.
 
     Sizes stand beside the papers'; heads are those of queries, and of keys and values where these are fewer. With NAME:
-    all about one, and first what it does not share with the base model of 2017.
+    all about one, and first what is not as usual in its kind of model.
 
     For example:
       allyouneed models zoo:en-fr
@@ -31,7 +35,7 @@ def models(
     presets, zoo = preset_facts(), zoo_facts()
     if name is None:
         if as_json:
-            write_json({"presets": list(presets.values()), "shipped": list(zoo.values())})
+            write_json({"presets": [*map(bare, presets.values())], "shipped": [*map(bare, zoo.values())]})
         else:
             write(*overview(list(presets.values()), list(zoo.values())))
         return
@@ -39,7 +43,7 @@ def models(
     if name not in known:
         raise UsageError(f'There is no model "{name}", but {", ".join(known)}.{nearest(name, known)}')
     if as_json:
-        write_json(known[name])
+        write_json(bare(known[name]))
     else:
         write(*details(known[name]))
 
@@ -86,18 +90,17 @@ def zoo_facts() -> dict[str, dict[str, Any]]:
     return facts
 
 
-def settings(config: "TransformerConfig") -> dict[str, Any]:
-    """All fields of a config, those first that differ from their defaults."""
-    fields, defaults = asdict(config), usual()
-    changed = {name: value for name, value in fields.items() if value != defaults[name]}
-    return {**changed, **fields}
+def settings(config: Any) -> dict[str, Any]:
+    """All fields of a config, those first that differ from their defaults; under "usual" the defaults."""
+    values = asdict(config)
+    defaults = {field.name: field.default for field in fields(config)}
+    changed = {name: value for name, value in values.items() if value != defaults[name]}
+    return {**changed, **values, "usual": defaults}
 
 
-def usual() -> dict[str, Any]:
-    """The fields of a config and their defaults."""
-    from allyouneed.models.transformer import TransformerConfig
-
-    return {name: field.default for name, field in TransformerConfig.__dataclass_fields__.items()}
+def bare(facts: dict[str, Any]) -> dict[str, Any]:
+    """What is known of one model, without the defaults of its kind."""
+    return {key: value for key, value in facts.items() if key != "usual"}
 
 
 def overview(presets: list[dict[str, Any]], zoo: list[dict[str, Any]]) -> list[str]:
@@ -106,7 +109,7 @@ def overview(presets: list[dict[str, Any]], zoo: list[dict[str, Any]]) -> list[s
     lines: list[str] = []
     for line, title in LINES.items():
         part = [row for row, facts in zip(rows, presets, strict=True) if facts["line"] == line]
-        lines += [title, head, *part, ""]
+        lines += [title, head, *part, ""] if part else []
     if not zoo:
         return lines[:-1]
     shipped = [[f["name"], f"{f['parameters']:,}", f"{f['megabytes']} MB", f["title"]] for f in zoo]
@@ -116,24 +119,24 @@ def overview(presets: list[dict[str, Any]], zoo: list[dict[str, Any]]) -> list[s
 def preset_row(facts: dict[str, Any]) -> list[str]:
     """A preset's cells."""
     published = "-" if facts["published"] is None else f"{facts['published']:,}"
-    depths = [depth for depth in (facts["n_encoder_layers"], facts["n_decoder_layers"]) if depth]
-    groups = facts["n_kv_heads"]
+    depths = [facts[name] for name in ("n_encoder_layers", "n_decoder_layers", "n_layers") if facts.get(name)]
+    heads, groups = facts.get("n_heads", "-"), facts.get("n_kv_heads")
     return [
         facts["name"],
         f"{facts['parameters']:,}",
         published,
-        "+".join(f"1×{depth}" if facts["shared_depth"] else str(depth) for depth in depths),
-        str(facts["d_model"]),
-        str(facts["n_heads"]) if groups in (None, facts["n_heads"]) else f"{facts['n_heads']}/{groups}",
+        "+".join(f"1×{depth}" if facts.get("shared_depth") else str(depth) for depth in depths) or "-",
+        str(facts.get("d_model", facts.get("d_hidden", "-"))),
+        str(heads) if groups in (None, heads) else f"{heads}/{groups}",
         facts["source"],
     ]
 
 
 def details(facts: dict[str, Any]) -> list[str]:
     """All about one model: what it is, the settings that are its own, those that are usual, and its card."""
-    defaults = usual()
+    defaults = facts["usual"]
     card = facts.get("card", "")
-    about = {key: value for key, value in facts.items() if key not in defaults and key not in ("card", "exact")}
+    about = {key: value for key, value in facts.items() if key not in (*defaults, "card", "exact", "usual")}
     own = {key: facts[key] for key in facts if key in defaults and facts[key] != defaults[key]}
     others = {key: facts[key] for key in defaults if key not in own}
     return [

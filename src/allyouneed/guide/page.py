@@ -14,16 +14,31 @@ WEB = FOLDER / "web"
 SECTIONS = (*(f"s{number}" for number in range(1, 13)), "t6")
 
 
+HEAD = """<link rel="icon" href="web/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="web/style.css">
+<link rel="stylesheet" href="web/page.css">
+<script src="web/theme.js"></script>
+<script type="module" src="web/page.js"></script>
+"""
+
+
 @cache
 def page(lang: str, own_models: tuple[str, ...] = ()) -> str:
     """The whole page in one language, with the prose of each waiting in a template."""
+    return page_text(lang, {**data(), "own": own_models}, head=HEAD)
+
+
+def page_text(lang: str, given: dict[str, object], *, head: str, foot: str = "") -> str:
+    """The page around `given`, which the front end reads at the start; `head` and `foot` bring the front end."""
     frame = {key.replace("page.", "").replace("-", "_"): escape(text) for key, text in strings(lang).items()}
     return Template((WEB / "page.html").read_text(encoding="utf-8")).substitute(
         frame,
         lang=lang,
+        head=head,
+        foot=foot,
         prose=prose(lang),
         templates="".join(f'<template data-lang="{other}">\n{prose(other)}</template>\n' for other in LANGUAGES),
-        data=json.dumps({**data(), "own": own_models}, ensure_ascii=False).replace("<", "\\u003c"),
+        data=json.dumps(given, ensure_ascii=False).replace("<", "\\u003c"),
     )
 
 

@@ -12,17 +12,18 @@ from torch import Tensor, nn
 
 from allyouneed.errors import InputError, UsageError, nearest
 from allyouneed.lens import pictures
+from allyouneed.parts.additive import AdditiveAttention
 from allyouneed.parts.attention import NOWHERE, MultiHeadAttention, Place
-from allyouneed.parts.masks import Mask
+from allyouneed.parts.masks import Mask, padding
 
 Head = int | Literal["mean"]
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """What went into one multi-head attention: from this its weights are computed, when somebody asks."""
+    """What went into one attention: from this its weights are computed, when somebody asks."""
 
-    attention: MultiHeadAttention
+    attention: Any  # a MultiHeadAttention; in the class below it an AdditiveAttention
     x: Tensor  # [1, T, D]
     keys: Tensor  # [1, G, S, K]
     mask: Mask | None = None
@@ -35,18 +36,46 @@ class Lookup:
         return (weights[0] if head is None else weights[0, 0]).cpu()
 
 
+@dataclass(frozen=True)
+class AdditiveLookup(Lookup):
+    """The same of additive attention. Its queries x [1, T, Q] come step by step: each is the state after the last."""
+
+    keep: Tensor | None = None  # [1, S]
+
+    @torch.no_grad()
+    def weights(self, head: int | None = None) -> Tensor:
+        """The weights of its one head [T, S], or with a dimension for it [1, T, S]. Each row adds to 1."""
+        weights: Tensor = self.attention.weights(self.x, self.keys, self.keep).cpu()
+        return weights if head is None else weights[0]
+
+
+def attentions(model: nn.Module) -> list[tuple[str, MultiHeadAttention | AdditiveAttention]]:
+    """The attentions of a model and their names. Raises UsageError where there are none."""
+    found = [
+        (name, module)
+        for name, module in model.named_modules()
+        if isinstance(module, MultiHeadAttention | AdditiveAttention)
+    ]
+    if not found:
+        raise UsageError(
+            "This model has no attention: it keeps what it read in a state of fixed size, and never looks back at a "
+            "token."
+        )
+    return found
+
+
 @contextmanager
 def recording(model: nn.Module) -> Generator[dict[str, list[Lookup]]]:
     """While it is open, every forward pass of the model leaves its lookups here, layer by layer under their side; a
     layer that is applied several times leaves several.
 
-    The hooks only read: the model runs the same kernels on the same numbers as without them.
+    The hooks only read: the model runs the same kernels on the same numbers as without them. Raises UsageError where
+    there is no attention.
     """
     lookups: dict[str, list[Lookup]] = {}
     handles = [
         module.register_forward_pre_hook(recorder(lookups.setdefault(side_of(name), [])), with_kwargs=True)
-        for name, module in model.named_modules()
-        if isinstance(module, MultiHeadAttention)
+        for name, module in attentions(model)
     ]
     try:
         yield lookups
@@ -59,6 +88,12 @@ def recorder(lookups: list[Lookup]) -> Any:
     """A hook that appends what its module is called with."""
 
     def record(attention: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+        if isinstance(attention, AdditiveAttention):
+            query, keys, _, keep = inputs
+            before = [lookup.x for lookup in lookups]
+            mask = None if keep is None else padding(keep)
+            lookups[:] = [AdditiveLookup(attention, torch.cat((*before, query), 1), keys, mask, keep=keep)]
+            return
         assert isinstance(attention, MultiHeadAttention)
         given = dict(zip(("x", "keys", "values", "mask", "place"), inputs, strict=False)) | named
         del given["values"]
@@ -101,18 +136,23 @@ class Attention:
         """Heads of each layer of a side."""
         return self.lookups[side][0].attention.n_heads
 
-    def __getitem__(self, key: tuple[str, int, Head]) -> Tensor:
-        side, layer, head = key
+    def lookup(self, side: str, layer: int) -> Lookup:
+        """What went into the attention of one layer of a side."""
         layers = self.layers(side)
         if not -layers <= layer < layers:
             raise UsageError(
                 f"There is no {side} layer {layer}: layers go from 0 to {layers - 1}, or from -{layers} to -1."
             )
+        return self.lookups[side][layer]
+
+    def __getitem__(self, key: tuple[str, int, Head]) -> Tensor:
+        side, layer, head = key
+        lookup = self.lookup(side, layer)
         if head == "mean":
-            return self.lookups[side][layer].weights().mean(0)
+            return lookup.weights().mean(0)
         if not 0 <= head < self.heads(side):
             raise UsageError(f'There is no {side} head {head}: heads go from 0 to {self.heads(side) - 1}, or "mean".')
-        return self.lookups[side][layer].weights(head)
+        return lookup.weights(head)
 
     def all(self, side: str) -> Tensor:
         """The weights of every layer and head of a side, [L, H, T, S]."""

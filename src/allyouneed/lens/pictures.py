@@ -3,13 +3,17 @@
 import html
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Matrix = npt.NDArray[np.float32]
 
@@ -19,10 +23,10 @@ SHADES = " ·░▒▓█"  # from 0 to the largest weight, for a terminal
 FONTS = ("DejaVu Sans", "NanumGothic", "Noto Sans CJK KR", "Noto Sans KR", "Malgun Gothic", "Apple SD Gothic Neo")
 
 
-def image(weights: Matrix, rows: Sequence[str], columns: Sequence[str], *, title: str, suffix: str) -> bytes:
-    """A heat map of weights [T, S] as ".png" or ".svg". The same weights give the same bytes."""
+@contextmanager
+def drawing() -> Generator[None]:
+    """While it is open, figures are drawn as this package draws them."""
     from matplotlib import rc_context
-    from matplotlib.figure import Figure
     from matplotlib.font_manager import fontManager
 
     here = set(fontManager.get_font_names())
@@ -32,6 +36,21 @@ def image(weights: Matrix, rows: Sequence[str], columns: Sequence[str], *, title
         "svg.hashsalt": "allyouneed",
     }
     with rc_context(settings):
+        yield
+
+
+def file_of(figure: "Figure", suffix: str) -> bytes:
+    """A figure as ".png" or ".svg". The same figure gives the same bytes."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=suffix[1:], metadata={"Date": None} if suffix == ".svg" else None)
+    return buffer.getvalue()
+
+
+def image(weights: Matrix, rows: Sequence[str], columns: Sequence[str], *, title: str, suffix: str) -> bytes:
+    """A heat map of weights [T, S] as ".png" or ".svg". The same weights give the same bytes."""
+    from matplotlib.figure import Figure
+
+    with drawing():
         figure = Figure(figsize=(2.4 + 0.36 * len(columns), 1.8 + 0.32 * len(rows)), dpi=160, layout="constrained")
         axes = figure.add_subplot()
         drawn = axes.imshow(weights, vmin=0, vmax=float(weights.max()), cmap="viridis", aspect="auto")
@@ -42,9 +61,7 @@ def image(weights: Matrix, rows: Sequence[str], columns: Sequence[str], *, title
         axes.xaxis.tick_top()
         axes.set_title(title, fontsize="medium")
         figure.colorbar(drawn, ax=axes, label="weight")
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=suffix[1:], metadata={"Date": None} if suffix == ".svg" else None)
-    return buffer.getvalue()
+        return file_of(figure, suffix)
 
 
 def plain(token: str) -> str:

@@ -1,11 +1,12 @@
 """A model's shapes without its weights."""
 
-from typing import Any
+from typing import Any, overload
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from allyouneed.models.architectures import assemble
 from allyouneed.models.transformer import Transformer, TransformerConfig
 
 
@@ -23,7 +24,11 @@ class EmptyParameters(TorchFunctionMode):
         return func(*args, **({**kwargs, "device": "meta"} if func is torch.empty else kwargs))
 
 
-def blueprint(config: TransformerConfig) -> Transformer:
+@overload
+def blueprint(config: TransformerConfig) -> Transformer: ...
+@overload
+def blueprint(config: Any) -> nn.Module: ...
+def blueprint(config: Any) -> nn.Module:
     """A model whose weights have names and shapes, and no memory."""
     with EmptyParameters():
-        return Transformer(config)
+        return assemble(config)

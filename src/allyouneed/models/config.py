@@ -11,6 +11,8 @@ from allyouneed.parts.positions import RotaryLayout, RotaryScaling
 Positions = Literal[
     "sinusoidal", "sinusoidal-halves", "coordinates", "learned", "rotary", "alibi", "t5", "shaw", "none"
 ]
+Reach = Literal["full", "window", "blocks"]
+RandomBlocks = Literal["drawn", "first"]
 ADDED = ("sinusoidal", "sinusoidal-halves", "learned")  # schemes whose vectors are added to the embeddings
 
 
@@ -48,6 +50,17 @@ class TransformerConfig:
     attention_scale: float | None = None  # of the scores; None: 1 / sqrt(d_head)
     window: int | None = None  # a decoder's query sees this many keys, itself included; None: all before it
     window_layers: tuple[int, ...] | None = None  # decoder layers with the window; None: all
+
+    # What an encoder that stands alone looks at: all of the text, a window around each token (Beltagy 2020), or blocks
+    # around each block and a few others (Zaheer 2020). It is the same for short texts as for long ones.
+    reach: Reach = "full"
+    reach_window: int = 256  # "window": tokens that are seen on either side
+    reach_block: int = 64  # "blocks": tokens of a block, which sees itself and its two neighbours
+    end_blocks: bool = True  # "blocks": the first and the last one see all, and all see them
+    random_blocks: int = 3  # "blocks": others that each block sees
+    random_choice: RandomBlocks = "drawn"  # once for each layer; "first": each of them is the first block once more
+    global_tokens: int = 0  # first tokens of a text that see all of it, and that all see; a call can mark others
+    global_projections: bool = False  # queries, keys and values of such tokens are made apart
 
     # Where a token stands.
     positions: Positions = "sinusoidal"
@@ -107,6 +120,7 @@ class TransformerConfig:
                 raise ValueError(f"{name} = {getattr(self, name)} is outside [0, 1)")
         self._check_heads()
         self._check_combinations()
+        self._check_reach()
 
     def _check_heads(self) -> None:
         if self.d_head is None and self.d_model % self.n_heads:
@@ -130,6 +144,24 @@ class TransformerConfig:
         if (self.n_segments or self.pooler) and not self.n_encoder_layers:
             raise ValueError("n_segments and pooler belong to an encoder")
 
+    def _check_reach(self) -> None:
+        for name, least in (("reach_window", 0), ("reach_block", 1), ("random_blocks", 0), ("global_tokens", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} = {getattr(self, name)}: {least} or more is needed")
+        if self.reach == "full" and (self.global_tokens or self.global_projections):
+            raise ValueError("global_tokens and global_projections need reach window or blocks: in full, all see all")
+        if self.reach != "full" and self.n_decoder_layers:
+            raise ValueError(f"reach {self.reach} belongs to an encoder alone; a decoder has its window")
+        if self.reach != "full" and self.positions not in (*ADDED, "coordinates", "rotary", "none"):
+            raise ValueError(f"reach {self.reach}: positions {self.positions} need a number for each pair of tokens")
+        if self.counts_first_again and (self.global_projections or not self.end_blocks):
+            raise ValueError("random_choice first needs end_blocks, and no global_projections")
+
+    @property
+    def counts_first_again(self) -> int:
+        """How many times more the keys of the first block count for the blocks between the ends."""
+        return self.random_blocks if self.reach == "blocks" and self.random_choice == "first" else 0
+
     @property
     def is_encoder_decoder(self) -> bool:
         """Are there both stacks?"""
@@ -141,6 +173,10 @@ class TransformerConfig:
         if self.is_encoder_decoder:
             return "both"
         return "encoder" if self.n_encoder_layers else "decoder"
+
+    def has_window(self, layer: int) -> bool:
+        """Does this decoder layer see a window alone?"""
+        return self.window is not None and (self.window_layers is None or layer in self.window_layers)
 
     @property
     def head_width(self) -> int:

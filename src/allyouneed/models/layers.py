@@ -13,6 +13,7 @@ from allyouneed.parts.block import Residual
 from allyouneed.parts.cache import BeamCache
 from allyouneed.parts.experts import Experts
 from allyouneed.parts.feedforward import FeedForward
+from allyouneed.parts.global_tokens import GlobalProjections
 from allyouneed.parts.masks import Mask
 from allyouneed.parts.norms import norm
 from allyouneed.parts.positions import sinusoids
@@ -38,6 +39,13 @@ def make_attention(config: TransformerConfig, *, relative: bool) -> MultiHeadAtt
         attention.key_norm = norm("rms", attention.d_head, config.norm_epsilon)
     if relative and config.positions == "shaw":
         attention.relative = ShawEmbeddings(attention.d_head, config.relative_distance)
+    if config.global_projections:
+        width = config.n_heads * attention.d_head
+        attention.global_projections = GlobalProjections(
+            config.d_model, width, bias=config.bias if config.qkv_bias is None else config.qkv_bias
+        )
+    if config.counts_first_again:
+        attention.again = (config.reach_block, config.counts_first_again)
     return attention
 
 

@@ -1,9 +1,8 @@
 """A language model without attention: one block, repeated, around a selective state space (Gu & Dao 2023)."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,15 +11,6 @@ from torch.nn.functional import linear, silu, softplus
 from allyouneed.parts.masks import CAUSAL, Mask
 from allyouneed.parts.norms import norm
 from allyouneed.parts.scan import Selection, causal_convolution, selective_scan
-
-# Sizes that were published with weights, from the README of their release; the vocabulary is padded to a multiple of 8.
-SIZES: Mapping[str, Mapping[str, int]] = {
-    "mamba-130m": {"d_model": 768, "n_layers": 24},
-    "mamba-370m": {"d_model": 1024, "n_layers": 48},
-    "mamba-790m": {"d_model": 1536, "n_layers": 48},
-    "mamba-1.4b": {"d_model": 2048, "n_layers": 48},
-    "mamba-2.8b": {"d_model": 2560, "n_layers": 64},
-}
 
 
 @dataclass(frozen=True)
@@ -121,21 +111,25 @@ class Mixer(nn.Module):
             self.skip.new_zeros(rows, width, channels), self.skip.new_zeros(rows, self.config.d_state, channels)
         )
 
-    def forward(self, x: Tensor, past: Past, place: Place = NOWHERE) -> tuple[Tensor, Past]:
-        """[B, T, D] and what was before -> [B, T, D], and what is remembered after the last real token."""
+    def forward(self, x: Tensor, past: Past | None, place: Place = NOWHERE) -> tuple[Tensor, Past]:
+        """[B, T, D] and what was before, if there was anything -> [B, T, D], and what is remembered after the last real
+        token.
+        """
         inner, gate = self.input(x).chunk(2, -1)  # [B, T, F] each
-        window = torch.cat((past.window, inner), 1)
+        before = self.at_rest(len(x)) if past is None else past
+        window = torch.cat((before.window, inner), 1)
         mixed = silu(causal_convolution(window, self.convolution, self.convolution_bias, place.positions))
         widths = (self.config.step_rank, self.config.d_state, self.config.d_state)
         step, write, read = self.selection(mixed).split(widths, -1)
-        steps = softplus(self.step(step))
+        # The bias in full width: it holds steps of 0.001, which half the width rounds by some per cent.
+        steps = softplus(linear(step, self.step.weight).to(self.step.bias.dtype) + self.step.bias)
         if place.lengths is not None:
             # No time passes at padding, so that the state stays as the last real token left it.
             real = torch.arange(x.shape[1], device=x.device) < place.lengths[:, None]
             steps = steps * real[:, :, None]
         begins = None if place.positions is None else place.positions == 0
         selection = Selection(steps, -self.rates_log.exp(), write, read)
-        scanned, state = selective_scan(mixed, selection, past.state, begins)
+        scanned, state = selective_scan(mixed, selection, None if past is None else past.state, begins)
         out = self.output((scanned + self.skip * mixed) * silu(gate))
         return out, Past(self._last(window, place.lengths), state)
 
@@ -156,10 +150,10 @@ class MambaLayer(nn.Module):
         self.norm = norm("rms", config.d_model, config.norm_epsilon)
         self.mixer = Mixer(config)
 
-    def forward(self, x: Tensor, past: Past, place: Place = NOWHERE) -> tuple[Tensor, Past]:
+    def forward(self, x: Tensor, past: Past | None, place: Place = NOWHERE) -> tuple[Tensor, Past]:
         """[B, T, D] and what was before -> [B, T, D], and what is remembered."""
-        mixed, past = self.mixer(self.norm(x), past, place)
-        return x + mixed, past
+        mixed, remembered = self.mixer(self.norm(x), past, place)
+        return x + mixed, remembered
 
 
 @dataclass(frozen=True)
@@ -190,6 +184,8 @@ class MambaState:
 
 class Mamba(nn.Module):
     """Goes on with a text, through the same interface as a Transformer's decoder that stands alone."""
+
+    undecayed: ClassVar[tuple[str, ...]] = ("rates_log",)  # weight decay would draw all rates towards one
 
     def __init__(self, config: MambaConfig) -> None:
         super().__init__()
@@ -232,9 +228,9 @@ class Mamba(nn.Module):
         if mask is not CAUSAL and positions is None:
             raise ValueError(f'this model sees all that was before, and cannot obey the mask "{mask.name}"')
         if keep is None:
-            return self._advance(target, self.start(sentences=len(target)), Place(positions))[0]
+            return self._advance(target, None, Place(positions))[0]
         order = (~keep).int().argsort(dim=1, stable=True)
-        states, _ = self._advance(target.gather(1, order), self.start(sentences=len(target)), NOWHERE)
+        states, _ = self._advance(target.gather(1, order), None, NOWHERE)
         return states.gather(1, order.argsort(1)[:, :, None].expand_as(states))
 
     def features(self, states: Tensor) -> tuple[Tensor, Tensor]:
@@ -271,11 +267,12 @@ class Mamba(nn.Module):
         states, state = self._advance(tokens[:, None], state, NOWHERE)
         return self.logits(states[:, 0]), state
 
-    def _advance(self, tokens: Tensor, state: MambaState, place: Place) -> tuple[Tensor, MambaState]:
-        """tokens [R, T] -> states [R, T, D], and what is remembered."""
+    def _advance(self, tokens: Tensor, state: MambaState | None, place: Place) -> tuple[Tensor, MambaState]:
+        """tokens [R, T] after a state, or None where they begin a text -> states [R, T, D], and what is remembered."""
         x = self.embedding(tokens)
         layers: list[Past] = []
-        for layer, past in zip(self._layers(), state.layers, strict=True):
+        own = self._layers()
+        for layer, past in zip(own, [None] * len(own) if state is None else state.layers, strict=True):
             x, past = layer(x, past, place)
             layers.append(past)
         return self.norm(x), MambaState(layers)

@@ -10,11 +10,12 @@ from torch.linalg import vector_norm
 from torch.nn.functional import layer_norm, rms_norm, scaled_dot_product_attention
 
 from allyouneed.models.layers import Layer
-from allyouneed.parts.attention import MultiHeadAttention, repeat_heads
+from allyouneed.parts.attention import MultiHeadAttention, attend, repeat_heads
 from allyouneed.parts.block import Residual
 from allyouneed.parts.cache import BeamCache
 from allyouneed.parts.experts import Experts, route
 from allyouneed.parts.feedforward import ACTIVATIONS, FeedForward
+from allyouneed.parts.masks import Mask
 from allyouneed.parts.packed import Precision, Product, pack
 from allyouneed.parts.positions import rotate
 from allyouneed.parts.relative import ShawEmbeddings
@@ -27,17 +28,17 @@ class Sight:
     """What a layer may look at of its own text."""
 
     mask: Tensor | None = None  # [1 or B, 1 or H, T, slots]: added to the scores, -∞ where nothing may be seen
-    first: int = 0  # the slot at which what is looked at begins
     causal: bool = False  # of the tokens that were opened together, each sees those before it
+    rule: Mask | None = None  # of many tokens, for which a matrix would be too large; `mask` is then a bias alone
 
 
 @dataclass(frozen=True)
 class View:
-    """What all layers of one pass look through."""
+    """What all layers with one cache look through in a pass."""
 
     cache: BeamCache
     width: int  # T: queries a sentence
-    sights: list[Sight]  # of each layer
+    sight: Sight
     turn: Tensor | None = None  # of rotary positions: complex [1 or B, T, 1, W/2]
     distance: Tensor | None = None  # for Shaw's embeddings: [1 or B, T, slots]
     source: Sight = Sight()
@@ -178,15 +179,19 @@ class PackedAttention:
                 mask = mask.reshape(len(mask), groups, -1, mask.shape[-1])
             mixed = scaled_dot_product_attention(queries, keys, values, attn_mask=mask, scale=self.scale)
             return mixed.reshape(batch, -1)
-        mixed = scaled_dot_product_attention(
-            queries.transpose(1, 2),
-            keys,
-            values,
-            attn_mask=mask,
-            is_causal=sight.causal,
-            scale=self.scale,
-            enable_gqa=groups != self.n_heads,
-        )
+        queries = queries.transpose(1, 2)
+        if sight.rule is not None:
+            mixed = attend(queries, keys, values, sight.rule, bias=mask, scale=self.scale)
+        else:
+            mixed = scaled_dot_product_attention(
+                queries,
+                keys,
+                values,
+                attn_mask=mask,
+                is_causal=sight.causal,
+                scale=self.scale,
+                enable_gqa=groups != self.n_heads,
+            )
         return mixed.transpose(1, 2).reshape(batch * width, -1)
 
 
@@ -223,20 +228,17 @@ class PackedSelfAttention(PackedAttention):
         self.norm = pack_head_norms([(part.query_norm, part.n_heads), (part.key_norm, part.n_kv_heads)], widths)
         self.relative: ShawEmbeddings | None = part.relative
 
-    def __call__(self, x: Tensor, view: View, step: int) -> Tensor:
-        """x [R, D] -> [R, D]; writes keys and values into the cache's layer `step`."""
+    def __call__(self, x: Tensor, view: View, pool: int) -> Tensor:
+        """x [R, D] -> [R, D]; writes keys and values into this pool of the cache."""
         heads = self.into(x).view(-1, view.width, sum(self.looking), self.d_head)
         looking, values = heads.split_with_sizes(self.looking, 2)
         looking = looking if self.norm is None else self.norm(looking)
         looking = looking if view.turn is None else turn_pairs(looking, view.turn)
         queries, keys = looking.split_with_sizes((self.n_heads, self.n_kv_heads), 2)
-        keys, values = view.cache.write(step, keys.transpose(1, 2), values.transpose(1, 2))
-        sight = view.sights[step]
-        if sight.first:
-            keys, values = keys[:, :, sight.first :], values[:, :, sight.first :]
+        keys, values = view.cache.write(pool, keys.transpose(1, 2), values.transpose(1, 2))
         if self.relative is None or view.distance is None:
-            return self.out(self.mix(queries, keys, values, sight))
-        return self.out(self._mix_by_distance(self.relative, queries, keys, values, sight, view.distance))
+            return self.out(self.mix(queries, keys, values, view.sight))
+        return self.out(self._mix_by_distance(self.relative, queries, keys, values, view.sight, view.distance))
 
     def _mix_by_distance(
         self, relative: ShawEmbeddings, queries: Tensor, keys: Tensor, values: Tensor, sight: Sight, distance: Tensor
@@ -260,12 +262,12 @@ class PackedLayer:
         self.first, *self.others = [pack_residual(residual) for residual in residuals]
         self.norms = [pack_norm(residual.norm) for residual in residuals] if layer.parallel else None
 
-    def __call__(self, x: Tensor, view: View, step: int, source: tuple[Tensor, Tensor] | None) -> Tensor:
+    def __call__(self, x: Tensor, view: View, pool: int, source: tuple[Tensor, Tensor] | None) -> Tensor:
         """x [R, D]; `source` are the cross-attention's keys and values [B, G, S, K] -> [R, D]."""
         if self.norms is not None:
-            seen = self.look_back(self.norms[0](x), view, step)
+            seen = self.look_back(self.norms[0](x), view, pool)
             return seen.add_(self.feed_forward(self.norms[1](x))).add_(x)
-        x = self.first(x, lambda x: self.look_back(x, view, step))
+        x = self.first(x, lambda x: self.look_back(x, view, pool))
         look_up = self.look_up
         if look_up is not None and source is not None:
             x = self.others[0](x, lambda x: look_up(x, view, source))

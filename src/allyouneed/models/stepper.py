@@ -1,21 +1,22 @@
 """A Transformer's decoder made ready for writing: the sums of `read` and `step` in fewer and larger products."""
 
 import math
-from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding
 
+from allyouneed.errors import UsageError
 from allyouneed.models.inputs import Inputs
+from allyouneed.models.interface import Steps
 from allyouneed.models.layers import Stack, halting_weights
 from allyouneed.models.packed_layer import PackedLayer, Sight, View, pack_head_norms, pack_linears, pack_norm
-from allyouneed.models.state import DecoderState, Memory, check_room
+from allyouneed.models.state import ROOM, DecoderState, Memory, check_room, empty_caches, seats
 from allyouneed.models.transformer import Transformer, last_real
 from allyouneed.parts.cache import BeamCache
 from allyouneed.parts.feedforward import ACTIVATIONS
-from allyouneed.parts.masks import CAUSAL
+from allyouneed.parts.masks import CAUSAL, Mask
 from allyouneed.parts.packed import Precision as Precision  # part of this room's interface, too
 from allyouneed.parts.packed import pack
 from allyouneed.parts.positions import Rotary
@@ -123,8 +124,7 @@ class Stepper:
         self.turns = None if inputs.rotary is None else Turns(inputs.rotary, self.like)
         self.bias, self.coordinates = inputs.bias, inputs.coordinates
         self.steps, self.halt, self.threshold = stack.steps, stack.halt, stack.threshold
-        windowed = range(len(stack)) if config.window_layers is None else config.window_layers
-        self.windowed = [step in windowed for step in range(len(stack))]
+        self.seats = seats(config)
 
     @classmethod
     def of(cls, model: Transformer, *, precision: Precision = "float32") -> "Stepper":
@@ -137,15 +137,18 @@ class Stepper:
         return _MADE[model][2]
 
     @torch.no_grad()
-    def start(self, memory: Memory | None = None, *, sentences: int = 1) -> DecoderState:
-        """Nothing written yet: one row for each sentence of the memory, or for as many as `sentences` says."""
+    def start(self, memory: Memory | None = None, *, sentences: int = 1, room: int = ROOM) -> DecoderState:
+        """Nothing written yet: one row for each sentence of the memory, or for as many as `sentences` says; with
+        storage for `room` slots a sentence, see `Transformer.start`.
+        """
         if self.source is not None and memory is None:
             raise ValueError("this model's decoder looks at a source: give it the encoder's memory")
         source = [] if self.source is None or memory is None else self.source(memory.states)
         batch = sentences if memory is None else len(memory.states)
         groups = self.config.n_kv_heads or self.config.n_heads
-        cache = BeamCache.empty(len(self.layers), self.like.new_empty(batch, groups, 0, self.config.head_width))
-        return DecoderState(source, memory and memory.mask, memory and memory.keep, cache)
+        like = self.like.new_empty(batch, groups, 0, self.config.head_width)
+        caches = empty_caches(self.config, like, room=room)
+        return DecoderState(source, memory and memory.mask, memory and memory.keep, caches)
 
     @torch.no_grad()
     def read(self, tokens: Tensor, state: DecoderState, keep: Tensor | None = None) -> tuple[Tensor, DecoderState]:
@@ -154,41 +157,51 @@ class Stepper:
 
         `keep` [B, T] is True at real tokens, on either side of the padding. Each sentence has one row.
         """
-        before, length = state.cache.visible.shape[-1], tokens.shape[1]
-        state = replace(state, cache=state.cache.open_many(length, keep))
-        allowed = None
-        if before or keep is not None:
-            allowed = state.cache.visible & CAUSAL.dense(length, before + length, tokens.device)
-        if allowed is not None and keep is not None:
-            # Padding may look anywhere: nobody looks at it, but it must be numbers.
-            allowed = allowed | ~keep[..., None]
-        x = self._advance(tokens, state, state.cache.positions[:, before:], allowed).view(*tokens.shape, -1)
+        length = tokens.shape[1]
+        state = state.with_caches(cache.open_many(length, keep) for cache in state.caches)
+        positions = state.cache.positions[:, -length:]
+        sights = [
+            self._sight(cache, positions, cache.read_mask(length, padded=keep is not None), keep)
+            for cache in state.caches
+        ]
+        x, state = self._advance(tokens, state, positions, sights)
+        x = x.view(*tokens.shape, -1)
         last = x[:, -1] if keep is None else x[torch.arange(len(keep), device=keep.device), last_real(keep)]
         return self.output(last), state
 
     @torch.no_grad()
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Appends tokens [R] to the rows -> the next token's logits [R, V] and the new state."""
-        cache = state.cache.open()
-        state = replace(state, cache=cache)
-        allowed = None if cache.beams == 1 and bool(cache.visible.all()) else cache.visible
-        x = self._advance(tokens.view(-1, cache.beams), state, cache.newest.expand(-1, cache.beams), allowed)
+        state = state.with_caches(cache.open() for cache in state.caches)
+        positions = state.cache.newest
+        sights = [
+            self._sight(cache, positions, None if cache.beams == 1 and bool(cache.visible.all()) else cache.step_mask())
+            for cache in state.caches
+        ]
+        x, state = self._advance(tokens.view(-1, state.cache.beams), state, positions, sights)
         return self.output(x), state
 
-    def _advance(self, tokens: Tensor, state: DecoderState, positions: Tensor, allowed: Tensor | None) -> Tensor:
+    def _advance(
+        self, tokens: Tensor, state: DecoderState, positions: Tensor, sights: list[Sight]
+    ) -> tuple[Tensor, DecoderState]:
         """Tokens [B, T] at positions [1 or B, T], in slots that were opened for them -> the last layer's states
-        [B·T, D]. `allowed` [B, T, slots]; None: all slots up to the token's own.
+        [B·T, D]. Each cache has its sight.
         """
-        cache = state.cache
-        check_room(cache.steps, self.config.max_length)
-        view = View(
-            cache,
-            tokens.shape[1],
-            self._sights(cache, positions, allowed),
-            turn=None if self.turns is None else self.turns(positions, cache.steps),
-            distance=distances(positions, cache.positions) if self.config.positions == "shaw" else None,
-            source=Sight(None if state.keep is None else self._opened(state.keep[:, None])),
-        )
+        steps = state.cache.steps
+        check_room(steps, self.config.max_length)
+        turn = None if self.turns is None else self.turns(positions, steps)
+        source = Sight(None if state.keep is None else self._opened(state.keep[:, None, None]))
+        views = [
+            View(
+                cache,
+                tokens.shape[1],
+                sight,
+                turn=turn,
+                distance=distances(positions, cache.positions) if self.config.positions == "shaw" else None,
+                source=source,
+            )
+            for cache, sight in zip(state.caches, sights, strict=True)
+        ]
         told = self.coordinates(positions)
         told = None if told is None else told.expand(*tokens.shape, -1).flatten(0, 1)
         x = self.inputs(tokens, positions)
@@ -196,38 +209,48 @@ class Stepper:
         for step, layer in enumerate(self.layers):
             if told is not None and self.steps is not None:
                 x = x + told + self.steps[step]
-            x = layer(x, view, step, state.source[step] if state.source else None)
+            seat = self.seats[step]
+            x = layer(x, views[seat.cache], seat.pool, state.source[step] if state.source else None)
             if self.halt is not None:
                 states.append(x)
+        state = state.with_caches(cache.settled() for cache in state.caches)
         if self.halt is None:
-            return x
+            return x, state
         weights, _ = halting_weights(torch.cat([self.halt(x).sigmoid() for x in states], -1), self.threshold)
-        return (torch.stack(states, -2) * weights[..., None]).sum(-2)
+        return (torch.stack(states, -2) * weights[..., None]).sum(-2), state
 
-    def _sights(self, cache: BeamCache, positions: Tensor, allowed: Tensor | None) -> list[Sight]:
-        """What each layer may look at."""
-        length, slots, window = positions.shape[1], cache.visible.shape[-1], self.config.window
-        window = None if window is not None and cache.steps <= window else window
+    def _sight(self, cache: BeamCache, positions: Tensor, rule: Mask | None, keep: Tensor | None = None) -> Sight:
+        """What the tokens at positions [1 or B, T] may look at; without a rule, all slots. `keep` [B, T] says which of
+        them are real.
+        """
         bias = None if self.bias is None else self.bias(distances(positions, cache.positions))  # [1 or B, H, T, slots]
-        plain = allowed is None and bias is None and self.config.positions != "shaw"
-        if length > 1 and allowed is None and (window is not None or not plain):
-            allowed = CAUSAL.dense(length, slots, positions.device)[None]
-        far = Sight(self._opened(allowed, bias), causal=length > 1 and allowed is None)
-        if window is None:
-            return [far] * len(self.layers)
-        if plain and length == 1:
-            near = Sight(first=slots - window)
-        else:
-            close = positions[:, :, None] - cache.positions[:, None] < window
-            near = Sight(self._opened(close if allowed is None else close & allowed, bias))
-        return [near if windowed else far for windowed in self.windowed]
+        by_distance = self.config.positions == "shaw"
+        if rule is None:
+            return Sight(bias)
+        if rule is CAUSAL and bias is None and not by_distance:
+            return Sight(causal=True)
+        if rule is not CAUSAL and rule.matrix is None and not by_distance:
+            return Sight(bias, rule=rule)
+        allowed = rule.dense(positions.shape[1], cache.positions.shape[1], positions.device)
+        allowed = allowed if allowed.dim() == 4 else allowed[None, None]
+        if keep is not None:
+            # Padding may look anywhere: nobody looks at it, but it must be numbers.
+            allowed = allowed | ~keep[:, None, :, None]
+        return Sight(self._opened(allowed, bias))
 
-    def _opened(self, allowed: Tensor | None, bias: Tensor | None = None) -> Tensor | None:
-        """What is added to scores: allowed [1 or B, T, slots], bias [1 or B, H, T, slots] -> [B, 1 or H, T, slots]."""
-        if allowed is None:
-            return bias
+    def _opened(self, allowed: Tensor, bias: Tensor | None = None) -> Tensor:
+        """What is added to scores: allowed [1 or B, 1, T, slots] and bias [1 or B, H, T, slots] -> the larger shape."""
         nothing = self.like.new_zeros(()) if bias is None else bias
-        return torch.where(allowed[:, None], nothing, -math.inf)
+        return torch.where(allowed, nothing, -math.inf)
 
 
 _MADE: WeakKeyDictionary[Transformer, tuple[Precision, list[tuple[int, int]], Stepper]] = WeakKeyDictionary()
+
+
+def steps_of(model: Steps, precision: Precision) -> Steps:
+    """The fast way to write with a Transformer; another model's own way."""
+    if isinstance(model, Transformer):
+        return Stepper.of(model, precision=precision)
+    if precision != "float32":
+        raise UsageError(f"{precision} is for Transformers: this model writes in float32.")
+    return model

@@ -1,7 +1,5 @@
 """The Transformer: an encoder, a decoder, or both, and nothing but attention between positions (Vaswani 2017)."""
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
@@ -9,13 +7,15 @@ from torch.nn.functional import linear
 from allyouneed.models.config import TransformerConfig as TransformerConfig  # the two are imported together
 from allyouneed.models.inputs import Inputs
 from allyouneed.models.layers import Layer, Look, Past, Source, Stack
+from allyouneed.models.reach import encoder_looks
+from allyouneed.models.state import ROOM, check_room, empty_caches, seats
 from allyouneed.models.state import DecoderState as DecoderState
 from allyouneed.models.state import Memory as Memory
-from allyouneed.models.state import check_room
-from allyouneed.parts.cache import BeamCache
+from allyouneed.parts.backends import SHORT
 from allyouneed.parts.experts import Experts
 from allyouneed.parts.feedforward import ACTIVATIONS, Activation
 from allyouneed.parts.masks import CAUSAL, Mask, explicit, padding, sliding_window
+from allyouneed.parts.nearness import position_window
 from allyouneed.parts.norms import norm
 from allyouneed.parts.positions import real_positions
 
@@ -94,16 +94,27 @@ class Transformer(nn.Module):
         """The matrix that turns states into logits, [V, D]."""
         return self.target_table.weight if self.config.tied_embeddings else self.output.weight
 
-    def encode(self, source: Tensor, keep: Tensor | None = None, segments: Tensor | None = None) -> Memory:
+    def encode(
+        self,
+        source: Tensor,
+        keep: Tensor | None = None,
+        segments: Tensor | None = None,
+        *,
+        global_positions: Tensor | None = None,
+    ) -> Memory:
         """source [B, S]; `keep` [B, S] is True at real tokens, on either side of the padding; `segments` [B, S] ->
         states [B, S, D].
+
+        Where the encoder does not look at all of a text, `global_positions` [B, S] are True at tokens that do, and that
+        all others look at.
         """
         positions = self._positions(source, keep)
-        look = Look(None if keep is None else padding(keep), self.encoder_inputs.place(positions, positions))
+        place = self.encoder_inputs.place(positions, positions)
+        seen = encoder_looks(self.config, positions, keep, place, global_positions)
         x = self.encoder_inputs(source, positions, self.embedding, segments)
 
         def apply(layer: Layer, step: int, x: Tensor) -> Tensor:
-            return layer(x, look)
+            return layer(x, seen[step])
 
         x = self.encoder(x, apply, self.encoder_inputs.coordinates(positions))
         return Memory(self.encoder_norm(x), keep)
@@ -134,10 +145,8 @@ class Transformer(nn.Module):
         if positions is None:
             positions = self._positions(target, keep)
         mask = mask if keep is None else mask & padding(keep)
-        if mask is not CAUSAL:
-            mask = explicit(mask.dense(target.shape[1], target.shape[1], target.device))
         place = self.decoder_inputs.place(positions, positions)
-        looks = [Look(layer_mask, place) for layer_mask in self._windowed(mask, positions, positions)]
+        looks = [Look(layer_mask, place) for layer_mask in self._windowed(mask, positions)]
         sources = self.sources(memory)
         x = self.decoder_inputs(target, positions, self.target_table)
 
@@ -187,29 +196,31 @@ class Transformer(nn.Module):
             raise ValueError("an encoder-decoder needs a target beside its source")
         return self.logits(self.decode(target, self.encode(tokens, keep)))
 
-    def start(self, memory: Memory | None = None, *, sentences: int = 1) -> DecoderState:
-        """Nothing written yet: one row for each sentence of the memory, or for as many as `sentences` says."""
+    def start(self, memory: Memory | None = None, *, sentences: int = 1, room: int = ROOM) -> DecoderState:
+        """Nothing written yet: one row for each sentence of the memory, or for as many as `sentences` says.
+
+        `room` is for how many slots storage is made at once: where all tokens that will be read, and as many as beams
+        for each one written, find room, it is never made anew.
+        """
         sources = [source for source in self.sources(memory) if source is not None]
         batch = sentences if memory is None else len(memory.states)
         groups = self.config.n_kv_heads or self.config.n_heads
         like = self.embedding.weight.new_empty(batch, groups, 0, self.config.head_width)
-        cache = BeamCache.empty(len(self.decoder), like)
         pairs = [(source.keys, source.values) for source in sources]
-        return DecoderState(pairs, memory and memory.mask, memory and memory.keep, cache)
+        return DecoderState(
+            pairs, memory and memory.mask, memory and memory.keep, empty_caches(self.config, like, room=room)
+        )
 
     def read(self, tokens: Tensor, state: DecoderState, keep: Tensor | None = None) -> tuple[Tensor, DecoderState]:
         """Appends many tokens [B, T] to each sentence at once -> the logits [B, V] after its last one, and the state.
 
         `keep` [B, T] is True at real tokens, on either side of the padding. Each sentence has one row.
         """
-        before = state.cache.visible.shape[-1]
-        cache = state.cache.open_many(tokens.shape[1], keep)
-        positions = cache.positions[:, before:]
-        look_back = CAUSAL
-        if before or keep is not None:
-            ahead = CAUSAL.dense(tokens.shape[1], cache.visible.shape[-1], tokens.device)
-            look_back = explicit((cache.visible & ahead)[:, None])
-        states, state = self._advance(tokens, replace(state, cache=cache), positions, look_back)
+        length = tokens.shape[1]
+        state = state.with_caches(cache.open_many(length, keep) for cache in state.caches)
+        positions = state.cache.positions[:, -length:]
+        masks = [cache.read_mask(length, padded=keep is not None) for cache in state.caches]
+        states, state = self._advance(tokens, state, positions, masks)
         last = states[:, -1] if keep is None else states[torch.arange(len(keep)), last_real(keep)]
         return self.logits(last), state
 
@@ -219,41 +230,47 @@ class Transformer(nn.Module):
         The beams of a sentence stand where queries stand: they look at one memory and at one pool of slots, each
         through its own mask, so nothing is copied for them.
         """
-        cache = state.cache.open()
-        positions = cache.newest.expand(-1, cache.beams)
-        mask = explicit(cache.visible[:, None])
-        states, state = self._advance(tokens.view(-1, cache.beams), replace(state, cache=cache), positions, mask)
+        state = state.with_caches(cache.open() for cache in state.caches)
+        masks = [cache.step_mask() for cache in state.caches]
+        positions = state.cache.newest
+        states, state = self._advance(tokens.view(-1, state.cache.beams), state, positions, masks)
         return self.logits(states).flatten(0, 1), state
 
     def _advance(
-        self, tokens: Tensor, state: DecoderState, positions: Tensor, mask: Mask
+        self, tokens: Tensor, state: DecoderState, positions: Tensor, masks: list[Mask]
     ) -> tuple[Tensor, DecoderState]:
-        """Runs the decoder over tokens [B, T] in slots that were opened for them -> states [B, T, D]."""
-        cache = state.cache
-        check_room(cache.steps, self.config.max_length)
-        place = self.decoder_inputs.place(positions, cache.positions)
-        masks = self._windowed(mask, positions, cache.positions)
+        """Runs the decoder over tokens [B, T] in slots that were opened for them -> states [B, T, D]. Each cache has a
+        mask.
+        """
+        check_room(state.cache.steps, self.config.max_length)
+        places = [self.decoder_inputs.place(positions, cache.positions) for cache in state.caches]
+        where = seats(self.config)
         x = self.decoder_inputs(tokens, positions, self.target_table)
 
         def apply(layer: Layer, step: int, x: Tensor) -> Tensor:
+            number, pool = where[step]
             source = Source(*state.source[step], state.source_mask) if state.source else None
-            return layer(x, Look(masks[step], place, Past(cache, step)), source)
+            return layer(x, Look(masks[number], places[number], Past(state.caches[number], pool)), source)
 
         x = self.decoder(x, apply, self.decoder_inputs.coordinates(positions))
-        return self.decoder_norm(x), state
+        return self.decoder_norm(x), state.with_caches(cache.settled() for cache in state.caches)
 
-    def _windowed(self, mask: Mask, queries: Tensor, keys: Tensor) -> list[Mask]:
-        """The mask of each decoder layer: some see only a window of the keys, counted in positions."""
-        window, depth = self.config.window, len(self.decoder)
-        if window is None or bool((queries.max() - keys.min()) < window):
-            return [mask] * depth
-        if queries.dim() == 1 and mask is CAUSAL:
-            near = CAUSAL & sliding_window(window)
-        else:
-            distance = queries[..., :, None] - keys[..., None, :]
-            near = mask & explicit((distance < window) if distance.dim() == 2 else (distance < window)[:, None])
-        layers = range(depth) if self.config.window_layers is None else self.config.window_layers
-        return [near if layer in layers else mask for layer in range(depth)]
+    def _windowed(self, mask: Mask, positions: Tensor) -> list[Mask]:
+        """The mask of each decoder layer over a text at positions [T] or [B, T]: some see only a window of the keys,
+        counted in positions. What is short is made dense once for all of them.
+        """
+        window, length = self.config.window, positions.shape[-1]
+
+        def ready(mask: Mask) -> Mask:
+            if mask is CAUSAL or length * length >= SHORT:
+                return mask
+            return explicit(mask.dense(length, length, positions.device))
+
+        far = ready(mask)
+        if window is None or bool((positions.max() - positions.min()) < window):
+            return [far] * len(self.decoder)
+        near = ready(mask & (sliding_window(window) if positions.dim() == 1 else position_window(positions, window)))
+        return [near if self.config.has_window(layer) else far for layer in range(len(self.decoder))]
 
     def _positions(self, tokens: Tensor, keep: Tensor | None) -> Tensor:
         """Where tokens [B, T] stand: [T], or [B, T] where some are padding."""

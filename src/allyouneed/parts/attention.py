@@ -12,6 +12,7 @@ from torch.nn import functional
 from torch.nn.functional import scaled_dot_product_attention
 
 from allyouneed.parts.backends import Backend, Request, flex_attend, pick
+from allyouneed.parts.global_tokens import Chosen, GlobalProjections
 from allyouneed.parts.linear import Linear
 from allyouneed.parts.masks import CAUSAL, Mask
 from allyouneed.parts.positions import RotaryLayout, Turn, rotate
@@ -152,6 +153,7 @@ class Place:
     turn: Turn | None = None  # of rotary positions: cosines and sines at the queries, [1 or B, 1, T, K'/2]
     bias: Tensor | None = None  # of ALiBi and T5: added to the scores, [1 or B, H, T, S]
     distance: Tensor | None = None  # for Shaw's embeddings: [T, S] or [B, T, S]
+    marks: Tensor | None = None  # of global tokens, which look at the whole text: [1 or B, T]
 
 
 NOWHERE = Place()
@@ -163,7 +165,9 @@ class MultiHeadAttention(nn.Module):
     The keys and values are made by `keys_values` and handed to `forward`, so that a cache, or the beams of one
     sentence, can share them. `n_kv_heads` < `n_heads` lets groups of query heads share keys and values (Ainslie 2023).
 
-    `query_norm` and `key_norm` are norms over K, `relative` embeds distances; without them nothing is done.
+    `query_norm` and `key_norm` are norms over K, `relative` embeds distances, `global_projections` are for tokens that
+    are marked as global; without them nothing is done. With `again` (block, times), the first `block` keys stand before
+    all keys so many times more.
     """
 
     def __init__(
@@ -195,6 +199,8 @@ class MultiHeadAttention(nn.Module):
         self.query_norm: nn.Module | None = None
         self.key_norm: nn.Module | None = None
         self.relative: ShawEmbeddings | None = None
+        self.global_projections: GlobalProjections | None = None
+        self.again: tuple[int, int] | None = None
 
     def split(self, x: Tensor) -> Tensor:
         """[B, T, heads·K] -> [B, heads, T, K]."""
@@ -210,7 +216,13 @@ class MultiHeadAttention(nn.Module):
         """[B, S, D] -> keys and values, each [B, G, S, K]. `place` is where `context` stands."""
         keys, values = self.split(self.key(context)), self.split(self.value(context))
         keys = keys if self.key_norm is None else self.key_norm(keys)
-        return (keys if place.turn is None else rotate(keys, place.turn, self.layout)), values
+        keys = keys if place.turn is None else rotate(keys, place.turn, self.layout)
+        if self.again is None:
+            return keys, values
+        block, times = self.again
+        return torch.cat((*[keys[:, :, :block]] * times, keys), 2), torch.cat(
+            (*[values[:, :, :block]] * times, values), 2
+        )
 
     def weights(
         self,
@@ -229,7 +241,17 @@ class MultiHeadAttention(nn.Module):
             group = head * self.n_kv_heads // self.n_heads
             queries, keys = queries[:, head : head + 1], keys[:, group : group + 1]
             place = place if place.bias is None else replace(place, bias=place.bias[..., head : head + 1, :, :])
-        return attention_weights(queries, keys, mask, scale=self.scale, bias=self._bias(queries, place))
+        weights = attention_weights(queries, keys, mask, scale=self.scale, bias=self._bias(queries, place))
+        if self.global_projections is not None and place.marks is not None:
+            chosen, far, all_keys, _ = self._far(x, self.global_projections, place.marks)
+            far, all_keys = (far, all_keys) if head is None else (far[:, [head]], all_keys[:, [head]])
+            sight = chosen.sight(mask, x.shape[1])
+            weights = chosen.put(attention_weights(far, all_keys, sight, scale=self.scale), weights)
+        if self.again is not None:
+            copies = weights[..., : -x.shape[1]].unflatten(-1, (self.again[1], -1)).sum(-2)
+            weights = weights[..., -x.shape[1] :].clone()
+            weights[..., : copies.shape[-1]] += copies
+        return weights
 
     def forward(
         self, x: Tensor, keys: Tensor, values: Tensor, mask: Mask | None = None, place: Place = NOWHERE
@@ -239,11 +261,21 @@ class MultiHeadAttention(nn.Module):
         queries = self.queries(x, place)
         bias = self._bias(queries, place)
         mixed = attend(queries, keys, values, mask, scale=self.scale, bias=bias, dropout=dropout)  # [B, H, T, K]
+        if self.global_projections is not None and place.marks is not None:
+            chosen, far, all_keys, all_values = self._far(x, self.global_projections, place.marks)
+            sight = chosen.sight(mask, x.shape[1])
+            seen = attend(far, all_keys, all_values, sight, scale=self.scale, dropout=dropout)
+            mixed = chosen.put(seen, mixed)
         if self.relative is not None and place.distance is not None:
             # What is looked at where must be known here: the kernel does not tell.
             weights = attention_weights(queries, keys, mask, scale=self.scale, bias=bias)
             mixed = mixed + self.relative.mixed(weights, place.distance)
         return self.output(mixed.transpose(1, 2).flatten(2))
+
+    def _far(self, x: Tensor, own: GlobalProjections, marks: Tensor) -> tuple[Chosen, Tensor, Tensor, Tensor]:
+        """The marked tokens of x [B, T, D], their queries [B, H, M, K], and keys and values [B, H, T, K] for them."""
+        chosen = Chosen.of(marks.expand(len(x), -1))
+        return chosen, self.split(own.query(chosen.taken(x))), self.split(own.key(x)), self.split(own.value(x))
 
     def _bias(self, queries: Tensor, place: Place) -> Tensor | None:
         if self.relative is None or place.distance is None:

@@ -25,9 +25,9 @@ from allyouneed.parts.masks import CAUSAL, Mask
 Backend = Literal["naive", "tiled", "fused", "sparse", "flex"]
 
 SHORT = 1024 * 1024  # pairs of a query and a key below which nothing beats one call of the kernel
-SPARSE = 0.3  # share of a mask's blocks below which gathering their keys is faster than masking the others
+SPARSE = 0.6  # share of a mask's blocks below which gathering their keys is faster than masking the others
 SURVEY_SIZE = 128  # of the blocks that this share is counted in
-LARGE_MASK = 2**28  # pairs for which a dense mask, as the kernel needs it, takes a gigabyte
+LARGE_MASK = 2**24  # pairs of which a dense mask, as the kernel needs it, takes many megabytes a sentence
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from allyouneed.parts.linear import onednn_linear
 Precision = Literal["float32", "int8"]
 Product = Callable[[Tensor], Tensor]
 
-LARGE = 2**17  # weights from which another call than torch's plain one saves more than it costs
+LARGE = 2**16  # weights from which another call than torch's plain one saves more than it costs
 FEW = 2  # rows up to which the time goes into reading the weights
+LIGHT = 2**17  # weights that are read so soon that oneDNN's calls cost more, with up to twice as many rows
 HEAVY = 2**20  # weights in bytes that are too many to stay in the cache from one step to the next
 MANY = 32  # rows from which oneDNN's own layout saves too little to hold the weights twice
 
@@ -50,12 +51,13 @@ class _LargeProduct:
         self.packed: Tensor | None = None
         # With few rows torch's own product keeps one core busy, and memory half idle: each core gets a share of the
         # outputs, as one of a batch of products.
+        self.few = FEW if weight.numel() >= LIGHT else 2 * FEW
         shares = torch.get_num_threads()
         self.shares = self.weight.view(shares, -1, weight.shape[1]) if len(weight) % shares == 0 else None
         self.share_bias = None if bias is None or self.shares is None else bias.view(shares, -1, 1)
 
     def __call__(self, x: Tensor) -> Tensor:
-        if x.shape[0] <= FEW and self.shares is not None:
+        if x.shape[0] <= self.few and self.shares is not None:
             return self._few(x, self.shares)
         if self.packed is None and x.shape[0] < MANY:
             self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight, None)

@@ -18,17 +18,18 @@ def sinusoids(length: int, d_model: int) -> Tensor:
 
     Computed in log space and float64, so that far positions keep their digits; returned as float32.
     """
-    angle = _angles(length, d_model)  # [length, ceil(D/2)]
+    angle = angles(length, d_model)  # [length, ceil(D/2)]
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :d_model].float()
 
 
 def sinusoids_in_halves(length: int, d_model: int) -> Tensor:
     """The same numbers, all sines before all cosines -> [length, D] (the order of tensor2tensor and Marian)."""
-    angle = _angles(length, d_model)
+    angle = angles(length, d_model)
     return torch.cat((angle.sin(), angle.cos()), dim=-1)[:, :d_model].float()
 
 
-def _angles(length: int, d_model: int) -> Tensor:
+def angles(length: int, d_model: int) -> Tensor:
+    """p / 10000^(2i/D) of each position and each pair, [length, ceil(D/2)], in float64 and by way of the logarithm."""
     position = torch.arange(length, dtype=torch.float64)[:, None]
     frequency = torch.exp(torch.arange(0, d_model, 2, dtype=torch.float64) * (-math.log(10_000.0) / d_model))
     return position * frequency

@@ -29,8 +29,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from allyouneed.parts.fused_scan import fused_scan, suits
+
 CHUNK_NUMBERS = 2**18  # numbers in the states of a chunk: a few such arrays stay in the cache
-SHORTEST, LONGEST = 32, 256  # tokens of a chunk: its first state is kept, so short ones cost memory
+SHORTEST, LONGEST = 16, 256  # tokens of a chunk: its first state is kept, so short ones cost memory
 
 
 class Selection(NamedTuple):
@@ -66,12 +68,21 @@ def selective_scan(
     """What is read from the state after each token, and the state after the last one.
 
     inputs [B, T, F] -> outputs [B, T, F] and the state [B, N, F]. `state` [B, N, F] is what an earlier part of the text
-    left. Where `begins` [B, T] is True another text begins, and what was before is forgotten.
+    left. Where `begins` [B, T] is True another text begins, and what was before is forgotten. Half-width numbers are
+    worked on in the width of the rates: a state's rounding errors would add up over a text.
+
+    On a GPU the authors' own extension does the work where it is installed and can: it knows no state before a text, no
+    second text in a row, and no gradient of the last state.
     """
-    if inputs.shape[1] == 1:
-        return naive_selective_scan(inputs, selection, state, begins)
-    state = _at_rest(inputs, selection.rates) if state is None else state
-    return _Scan.apply(inputs, *selection, state, begins)
+    with torch.autocast(inputs.device.type, enabled=False):
+        inputs, *others = (x.to(selection.rates.dtype) for x in (inputs, *selection))
+        selection = Selection(*others)
+        if inputs.shape[1] == 1:
+            return naive_selective_scan(inputs, selection, state, begins)
+        if state is None and begins is None and suits(inputs):
+            return fused_scan(inputs, *selection)
+        state = _at_rest(inputs, selection.rates) if state is None else state
+        return _Scan.apply(inputs, *selection, state, begins)
 
 
 def causal_convolution(window: Tensor, weight: Tensor, bias: Tensor | None, positions: Tensor | None = None) -> Tensor:
@@ -92,7 +103,7 @@ def causal_convolution(window: Tensor, weight: Tensor, bias: Tensor | None, posi
 
 
 def _at_rest(inputs: Tensor, rates: Tensor) -> Tensor:
-    return inputs.new_zeros(len(inputs), *rates.shape)
+    return rates.new_zeros(len(inputs), *rates.shape)
 
 
 class _Scan(torch.autograd.Function):

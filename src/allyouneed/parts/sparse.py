@@ -7,13 +7,15 @@ keys however long the text is, so that time and memory grow with its length alon
 tokens look at the whole text.
 
 Neighbourhoods overlap, so all of them together are several times as large as the keys. They are gathered for a few
-blocks at a time, thrown away, and gathered once more for the backward pass. What a mask opens within them is found once
-and kept for as long as the mask is, since the layers of a model share it.
+blocks at a time, thrown away, and gathered once more for the backward pass; one number a row, the logarithm of its sum,
+spares that pass a second look at the forward one. What a mask opens within them is found once and kept for as long as
+the mask is, since the layers of a model share it.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -27,6 +29,10 @@ from allyouneed.parts.masks import Mask
 # Queries and keys of a block, and what a score costs in it: small blocks fit a mask closer, large ones suit the kernel.
 SIZES = {64: 1.25, 128: 1.0}
 GATHERED = 2**20  # numbers of keys that are gathered at a time: they stay in the cache
+
+# The fused kernel as torch itself calls it on a CPU. It also gives the logarithm of each row's sum.
+FUSED = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+FUSED_BACKWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
 
 def sparse_attend(
@@ -54,7 +60,8 @@ def sparse_attend(
     blocks = (in_blocks(x, size) for x in (query, key, value))
     bias = None if bias is None else bias[(None,) * (4 - bias.dim())].to(query.dtype)
     with torch.autocast(query.device.type, enabled=False):
-        return _Sparse.apply(*blocks, bias, plan).flatten(2, 3)[:, :, :queries]
+        mixed = _Sparse.apply(*blocks, bias, plan)
+    return mixed.flatten(1, 2)[:, :queries].transpose(1, 2)
 
 
 class Group(NamedTuple):
@@ -139,7 +146,9 @@ class Neighbourhood(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What both passes over the groups have to know."""
+    """What both passes over the groups have to know. Blocks are [B, T/size, size, H, K]: as a projection leaves its
+    heads, so that a block is one piece of memory.
+    """
 
     groups: list[Group]
     queries: int
@@ -149,21 +158,36 @@ class Plan:
     dropout: float
     seed: int
 
-    def gathered(self, group: Group, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> Neighbourhood:
-        """The group's part of query [B, H, T/size, size, K], key, value and bias."""
-        own = beside_each_other(query.index_select(2, group.rows))
-        near = (x.index_select(2, group.neighbours.flatten()) for x in (key, value))
-        near_key, near_value = (beside_each_other(x.unflatten(2, group.neighbours.shape).flatten(3, 4)) for x in near)
+    def gathered(
+        self, group: Group, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, *, rooms: Sequence[Tensor]
+    ) -> Neighbourhood:
+        """The group's part of query, key, value and bias. `rooms` are for the keys and the values; without, they are
+        made.
+        """
+        own = beside_each_other(query.index_select(1, group.rows))
+        near_key, near_value = (
+            beside_each_other(gathered_blocks(x, group.neighbours, room).flatten(2, 3))
+            for x, room in zip_longest((key, value), rooms)
+        )
         near_bias = None if bias is None else bias.flatten(2)[:, :, self.bias_places(group, bias)]
         return Neighbourhood(own, near_key, near_value, near_bias)
+
+    def rooms(self, *blocks: Tensor) -> list[Tensor]:
+        """For each of the blocks as many numbers as any group gathers: one piece of memory serves all groups."""
+        most = max(group.neighbours.numel() for group in self.groups)
+        return [x.new_empty(most * (x.numel() // x.shape[1])) for x in blocks]
+
+    def opened(self, group: Group, near: Neighbourhood, sentences: int) -> Tensor | None:
+        """What the kernel is told of mask and bias: [B·rows, 1 or H, size, neighbours · size]."""
+        opened = None if group.opened is None else for_each(group.opened, sentences)
+        if near.bias is None:
+            return opened
+        bias = near.bias.expand(sentences, -1, -1, -1, -1).transpose(1, 2).flatten(0, 1)
+        return bias if opened is None else bias.masked_fill(~opened, -math.inf)
 
     def mixed(self, number: int, near: Neighbourhood, sentences: int) -> Tensor:
         """What a group's queries see: [B·rows, H, size, K]."""
         group = self.groups[number]
-        opened = None if group.opened is None else for_each(group.opened, sentences)
-        if near.bias is not None:
-            bias = beside_each_other(near.bias.expand(sentences, -1, -1, -1, -1))
-            opened = bias if opened is None else bias.masked_fill(~opened, -math.inf)
         with torch.random.fork_rng([near.query.device] if near.query.is_cuda else [], enabled=self.dropout > 0):
             if self.dropout:
                 torch.manual_seed(self.seed + number)  # the backward pass draws the same
@@ -171,7 +195,7 @@ class Plan:
                 near.query,
                 near.key,
                 near.value,
-                attn_mask=opened,
+                attn_mask=self.opened(group, near, sentences),
                 dropout_p=self.dropout,
                 scale=self.scale,
                 enable_gqa=near.key.shape[1] != near.query.shape[1],
@@ -185,18 +209,36 @@ class Plan:
         rows, columns = rows.clamp_max(bias.shape[2] - 1), columns.clamp_max(bias.shape[3] - 1)
         return rows * bias.shape[3] + columns
 
+    def knows_sums(self, query: Tensor, key: Tensor, value: Tensor, *, bias_gradient: bool) -> bool:
+        """Can the kernel be asked for the sums of its rows, with which the backward pass need not look again? torch
+        offers that for a CPU, and for what the fused kernel there can do at all.
+        """
+        plain = not self.dropout and not bias_gradient and query.device.type == "cpu"
+        alike = query.shape[-2:] == key.shape[-2:] == value.shape[-2:]
+        return plain and alike and query.dtype in (torch.float32, torch.float64)
+
 
 class _Sparse(torch.autograd.Function):
-    """In blocks: query [B, H, T/size, size, K], key and value [B, G, S/size, size, K] -> [B, H, T/size, size, K]."""
+    """In blocks: query [B, T/size, size, H, K], key and value [B, S/size, size, G, K] -> [B, T/size, size, H, K]."""
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, plan: Plan) -> Tensor:
         out = query.new_empty(*query.shape[:-1], value.shape[-1])
+        sentences, rooms = len(query), plan.rooms(key, value)
+        with_sums = plan.knows_sums(query, key, value, bias_gradient=ctx.needs_input_grad[3])
+        sums: list[Tensor] = []
         for number, group in enumerate(plan.groups):
-            near = plan.gathered(group, query, key, value, bias)
-            out.index_copy_(2, group.rows, apart(plan.mixed(number, near, len(query)), len(query)))
-        ctx.save_for_backward(query, key, value, bias)
-        ctx.plan = plan
+            near = plan.gathered(group, query, key, value, bias, rooms=rooms)
+            if with_sums:
+                opened = as_bias(plan.opened(group, near, sentences), near.query)
+                mixed, row_sums = FUSED(*near[:3], attn_mask=opened, scale=plan.scale)
+                mixed = mixed if group.empty is None else mixed.masked_fill(for_each(group.empty, sentences), 0.0)
+                sums.append(row_sums)
+            else:
+                mixed = plan.mixed(number, near, sentences)
+            out.index_copy_(1, group.rows, apart(mixed, sentences))
+        ctx.save_for_backward(query, key, value, bias, *((out,) if with_sums else ()))
+        ctx.plan, ctx.sums = plan, sums
         return out
 
     @staticmethod
@@ -204,23 +246,33 @@ class _Sparse(torch.autograd.Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
         ctx: Any, *grad_outputs: Any
     ) -> tuple[Tensor | None, ...]:
-        query, key, value, bias = ctx.saved_tensors
+        query, key, value, bias, *outputs = ctx.saved_tensors
         plan: Plan = ctx.plan
         sentences = len(query)
         d_query, d_key, d_value = torch.empty_like(query), torch.zeros_like(key), torch.zeros_like(value)
         d_bias = bias.new_zeros(bias.shape) if bias is not None and ctx.needs_input_grad[3] else None
+        rooms = plan.rooms(key, value) if outputs else []
         for number, group in enumerate(plan.groups):
-            near = plan.gathered(group, query, key, value, bias)
-            # The kernel gives way to a slower form where a bias has a gradient.
-            inputs = [x.requires_grad_() for x in (near if d_bias is not None else near[:3]) if x is not None]
-            with torch.enable_grad():
-                mixed = plan.mixed(number, near, sentences)
-            upstream = beside_each_other(grad_outputs[0].index_select(2, group.rows))
-            own, *others = torch.autograd.grad(mixed, inputs, upstream)
-            d_query.index_copy_(2, group.rows, apart(own, sentences))
+            near = plan.gathered(group, query, key, value, bias, rooms=rooms)
+            upstream = beside_each_other(grad_outputs[0].index_select(1, group.rows))
+            if outputs:
+                if group.empty is not None:
+                    upstream = upstream.masked_fill(for_each(group.empty, sentences), 0.0)
+                opened = as_bias(plan.opened(group, near, sentences), near.query)
+                mixed = beside_each_other(outputs[0].index_select(1, group.rows))
+                own, *others = FUSED_BACKWARD(
+                    upstream, *near[:3], mixed, ctx.sums[number], 0.0, False, attn_mask=opened, scale=plan.scale
+                )
+            else:
+                # The kernel gives way to a slower form where a bias has a gradient.
+                inputs = [x.requires_grad_() for x in (near if d_bias is not None else near[:3]) if x is not None]
+                with torch.enable_grad():
+                    mixed = plan.mixed(number, near, sentences)
+                own, *others = torch.autograd.grad(mixed, inputs, upstream)
+            d_query.index_copy_(1, group.rows, apart(own, sentences))
             for target, part in zip((d_key, d_value), others, strict=False):
-                blocks = apart(part, sentences).unflatten(3, (-1, plan.size)).flatten(2, 3)
-                target.index_add_(2, group.neighbours.flatten(), blocks)
+                blocks = apart(part, sentences).unflatten(2, (-1, plan.size)).flatten(1, 2)
+                target.index_add_(1, group.neighbours.flatten(), blocks)
             if d_bias is not None:
                 places = plan.bias_places(group, d_bias).flatten()
                 d_bias.flatten(2).index_add_(2, places, others[2].flatten(2))
@@ -228,21 +280,41 @@ class _Sparse(torch.autograd.Function):
 
 
 def in_blocks(heads: Tensor, size: int) -> Tensor:
-    """[B, H, T, K] -> [B, H, T/size, size, K], the last block filled up with zeros."""
-    missing = -heads.shape[2] % size
-    return (pad(heads, (0, 0, 0, missing)) if missing else heads).unflatten(2, (-1, size))
+    """[B, H, T, K] -> [B, T/size, size, H, K], the last block filled up with zeros."""
+    heads = heads.transpose(1, 2)
+    missing = -heads.shape[1] % size
+    return (pad(heads, (0, 0, 0, 0, 0, missing)) if missing else heads).contiguous().unflatten(1, (-1, size))
+
+
+def gathered_blocks(blocks: Tensor, which: Tensor, room: Tensor | None) -> Tensor:
+    """Blocks [B, S/size, size, G, K] by their numbers [rows, neighbours] -> [B, rows, neighbours, size, G, K]; in
+    memory that is there, or in new.
+    """
+    if room is None:
+        return blocks.index_select(1, which.flatten()).unflatten(1, which.shape)
+    shape = (len(blocks), which.numel(), *blocks.shape[2:])
+    found = room[: math.prod(shape)].view(shape)
+    torch.index_select(blocks, 1, which.flatten(), out=found)
+    return found.unflatten(1, which.shape)
 
 
 def beside_each_other(blocks: Tensor) -> Tensor:
-    """Blocks as sentences of their own: [B, H, rows, T, K] -> [B·rows, H, T, K]."""
-    return blocks.transpose(1, 2).flatten(0, 1)
+    """Blocks as sentences of their own, for the kernel: [B, rows, T, H, K] -> [B·rows, H, T, K]."""
+    return blocks.flatten(0, 1).transpose(1, 2)
 
 
 def apart(blocks: Tensor, sentences: int) -> Tensor:
-    """The way back: [B·rows, H, T, K] -> [B, H, rows, T, K]."""
-    return blocks.unflatten(0, (sentences, -1)).transpose(1, 2)
+    """The way back: [B·rows, H, T, K] -> [B, rows, T, H, K]."""
+    return blocks.transpose(1, 2).unflatten(0, (sentences, -1))
 
 
 def for_each(allowed: Tensor, sentences: int) -> Tensor:
     """[rows, ...] or [B, rows, ...] as the kernel reads it, [B·rows, 1, ...]."""
     return allowed.expand(sentences, -1, -1, -1).flatten(0, 1)[:, None]
+
+
+def as_bias(opened: Tensor | None, like: Tensor) -> Tensor | None:
+    """What may be looked at, as numbers to be added: 0 or -∞. What is numbers already stays."""
+    if opened is None or opened.dtype != torch.bool:
+        return opened
+    return torch.zeros_like(opened, dtype=like.dtype).masked_fill_(~opened, -math.inf)

@@ -1,15 +1,16 @@
-"""`load` and the loaded thing: a model, its tokenizer and what they can do together.
+"""`load` and the loaded thing: a model, and what can be done with it.
 
-An encoder-decoder is a `Translator`, a decoder a `LanguageModel`, an encoder a `MaskedModel`.
+Of the models of text an encoder-decoder is a `Translator`, a decoder a `LanguageModel`, an encoder a `MaskedModel`.
 """
 
 from pathlib import Path
-from typing import TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 from allyouneed.checkpoints.conversion import read_model
 from allyouneed.checkpoints.native import CARD, CONFIG, read_config, read_text
 from allyouneed.errors import UsageError, nearest
 from allyouneed.models.stepper import Precision
+from allyouneed.pipeline.common import Loaded as Loaded
 from allyouneed.pipeline.common import Pipeline as Pipeline
 from allyouneed.pipeline.common import Score as Score
 from allyouneed.pipeline.common import TextError as TextError
@@ -18,6 +19,14 @@ from allyouneed.pipeline.gaps import Filling as Filling
 from allyouneed.pipeline.gaps import Guess as Guess
 from allyouneed.pipeline.language import LanguageModel as LanguageModel
 from allyouneed.pipeline.masked import MaskedModel as MaskedModel
+from allyouneed.pipeline.ngram import NGramModel as NGramModel
+from allyouneed.pipeline.pointing import Pointer as Pointer
+from allyouneed.pipeline.pointing import PointError as PointError
+from allyouneed.pipeline.pointing import Pointing as Pointing
+from allyouneed.pipeline.sorting import Sorted as Sorted
+from allyouneed.pipeline.sorting import Sorter as Sorter
+from allyouneed.pipeline.tape import Copied as Copied
+from allyouneed.pipeline.tape import TapeMachine as TapeMachine
 from allyouneed.pipeline.translator import Alignment as Alignment
 from allyouneed.pipeline.translator import Translation as Translation
 from allyouneed.pipeline.translator import Translator as Translator
@@ -25,15 +34,22 @@ from allyouneed.pipeline.translator import gathered as gathered
 from allyouneed.pipeline.translator import strongest as strongest
 from allyouneed.pipeline.writing import Generation as Generation
 from allyouneed.pipeline.writing import Writer as Writer
-from allyouneed.text.vocabulary import Line
 
 ZOO = Path(__file__).parents[1] / "zoo"
 
 AnyPipeline = Translator | LanguageModel | MaskedModel
-Kind = TypeVar("Kind", bound=Pipeline)
+Kind = TypeVar("Kind", bound=Loaded)
+KINDS: dict[str, type[Loaded]] = {  # by line
+    "both": Translator,
+    "decoder": LanguageModel,
+    "encoder": MaskedModel,
+    "points": Pointer,
+    "bits": TapeMachine,
+    "set": Sorter,
+}
 
 
-def shipped(line: Line | None = None) -> list[str]:
+def shipped(line: str | None = None) -> list[str]:
     """Names of the models in the package: all, or those with these stacks."""
     folders = sorted(path.parent for path in ZOO.glob("*/config.json"))
     return [f"zoo:{folder.name}" for folder in folders if line is None or read_config(folder / CONFIG)[1].line == line]
@@ -43,7 +59,7 @@ def shipped(line: Line | None = None) -> list[str]:
 def load(name: str | Path, *, precision: Precision = "float32") -> AnyPipeline: ...
 @overload
 def load(name: str | Path, kind: type[Kind], *, precision: Precision = "float32") -> Kind: ...
-def load(name: str | Path, kind: type[Pipeline] = Pipeline, *, precision: Precision = "float32") -> Pipeline:
+def load(name: str | Path, kind: type[Loaded] = Loaded, *, precision: Precision = "float32") -> Loaded:
     """A model ready to use: a shipped one ("zoo:en-fr"), a folder in this package's or the Hugging Face layout, or a
     .gguf file. With `kind` (`Translator`, `LanguageModel`, `MaskedModel`) one of another kind is refused.
 
@@ -52,12 +68,14 @@ def load(name: str | Path, kind: type[Pipeline] = Pipeline, *, precision: Precis
     """
     place = place_of(str(name))
     saved = read_model(place)
-    kinds: dict[Line, type[AnyPipeline]] = {"both": Translator, "decoder": LanguageModel, "encoder": MaskedModel}
-    own = kinds[saved.config.line]
+    own = KINDS[saved.config.line]
     if not issubclass(own, kind):
         raise UsageError(f"{name} is {own.what}, and this needs {kind.what}.")
     card = read_text(place / CARD) if place.is_dir() else None
-    return own(saved.model, saved.tokenizer, name=str(name), card=card or "", recipe=saved.recipe, precision=precision)
+    about: dict[str, Any] = {"name": str(name), "card": card or "", "recipe": saved.recipe}
+    if not issubclass(own, Pipeline):
+        return own(saved.model, **about)
+    return cast(type[Any], own)(saved.model, saved.tokenizer, precision=precision, **about)
 
 
 def place_of(name: str) -> Path:

@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -61,13 +61,34 @@ class TooLongError(TextError):
         super().__init__(index, f"has {tokens:,} tokens, and this model reads at most {allowed:,}")
 
 
-class Pipeline(ABC):
-    """A model with its tokenizer. `name` is what it was loaded by, `card` the text of its model card.
+class Loaded:
+    """A model that was loaded: by the `name`, with the texts of its model card and of the recipe that made it."""
+
+    what: ClassVar[str] = "a model"
+
+    def __init__(self, model: Any, *, name: str, card: str = "", recipe: str | None = None) -> None:
+        self.model = model.eval()
+        self.name, self.card, self.recipe = name, card, recipe
+
+    @property
+    def config(self) -> Any:
+        """The model's numbers."""
+        return self.model.config
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return next(self.model.parameters()).device
+
+
+class Pipeline(Loaded, ABC):
+    """A model of text with its tokenizer.
 
     `precision` "int8" writes with the decoder's weights in bytes: faster, and less exact.
     """
 
-    what: ClassVar[str] = "a model"
+    what: ClassVar[str] = "a model of text"
+    model: Transformer  # or what has its methods
 
     def __init__(
         self,
@@ -79,20 +100,14 @@ class Pipeline(ABC):
         recipe: str | None = None,
         precision: Precision = "float32",
     ) -> None:
-        self.model = model.eval()
+        super().__init__(model, name=name, card=card, recipe=recipe)
         self.tokenizer = tokenizer
-        self.name, self.card, self.recipe = name, card, recipe
         self.precision: Precision = precision
 
     @property
     def config(self) -> TransformerConfig:
         """The model's numbers."""
         return self.model.config
-
-    @property
-    def device(self) -> torch.device:
-        """Where the model is."""
-        return self.model.embedding.weight.device
 
     @property
     def n_marks(self) -> int:

@@ -12,7 +12,7 @@ from torch import Tensor
 from allyouneed.decoding.scorers import forced_score
 from allyouneed.decoding.search import Hypothesis
 from allyouneed.errors import UsageError
-from allyouneed.lens.attention import Attention, recording
+from allyouneed.lens.attention import Attention, attentions, recording
 from allyouneed.pipeline.common import Score, TextError, one_text
 from allyouneed.pipeline.gaps import Filling, Guess, check_gaps, sentinels_of, spans, with_masks
 from allyouneed.pipeline.writing import Writer
@@ -83,9 +83,11 @@ class Translator(Writer):
     ) -> list[Translation]:
         """The best translation of each text, in order; `nbest` > 1 also gives the runners-up, `align` the alignments.
 
-        Raises TooLongError before anything is translated.
+        Raises TooLongError before anything is translated, and UsageError where a model without attention is to align.
         """
         one_text(texts)
+        if align:
+            attentions(self.model)
         sources = self.encode(texts)
         there = [index for index, text in enumerate(texts) if text.strip()]
         found = hypotheses(
@@ -218,7 +220,8 @@ class Translator(Writer):
             memory = encode(self.model, self.tokenizer, [source])
             self.model.decode(torch.tensor([given], device=self.device), memory)
         read, inputs, written = map(self.tokenizer.pieces, (self.tokenizer.wrap(source), given, goal))
-        return Attention(lookups, {"encoder": (read, read), "decoder": (inputs, inputs), "cross": (written, read)})
+        names = {"encoder": (read, read), "decoder": (inputs, inputs), "cross": (written, read)}
+        return Attention(lookups, {side: names[side] for side in lookups})
 
     def align(self, source: Sequence[int], target: Sequence[int]) -> Alignment:
         """For each target token the source token that the last decoder layer, its heads together, looks at most."""
@@ -235,8 +238,10 @@ class Translator(Writer):
         )
 
     def word_of(self, tokens: Sequence[int]) -> list[int]:
-        """Which word, counted from 0, each token ends in."""
-        return [max(0, len(self.tokenizer.decode(tokens[:end]).split()) - 1) for end in range(1, len(tokens) + 1)]
+        """Which word, counted from 0, each token ends in. A space that is a token belongs to the word after it."""
+        texts = [self.tokenizer.decode(tokens[:end]) for end in range(1, len(tokens) + 1)]
+        last = len(texts[-1].split()) - 1 if texts else 0
+        return [max(0, min(last, len(text.split()) - (not text[-1:].isspace()))) for text in texts]
 
 
 def strongest(matrix: Tensor) -> list[tuple[int, float]]:

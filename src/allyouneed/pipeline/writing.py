@@ -4,16 +4,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, ClassVar, Protocol, Unpack, cast
-
-from torch import Tensor, nn
+from typing import Any, ClassVar, Unpack
 
 from allyouneed.decoding.sampling import Draw, Sampler, Sampling, Settings
 from allyouneed.decoding.search import Hypothesis, beam_search
 from allyouneed.decoding.stops import Cutter
 from allyouneed.errors import UsageError
-from allyouneed.models.stepper import Precision, Stepper
-from allyouneed.models.transformer import Transformer
+from allyouneed.models.interface import Steps
+from allyouneed.models.stepper import steps_of
 from allyouneed.pipeline.common import Pipeline, one_text
 from allyouneed.tasks.hypotheses import batches
 from allyouneed.text.vocabulary import Vocabulary
@@ -30,31 +28,6 @@ class Generation:
     tokens: list[str]  # those of a stop string too
     logprob: float  # what the model gives them, and the end mark where it came to one
     finished: bool
-
-
-class Steps(Protocol):
-    """What reads and writes token by token. Each model has states of its own kind."""
-
-    def start(self, memory: Any = None, *, sentences: int = 1) -> Any:
-        """Nothing written yet: one row a sentence."""
-        ...
-
-    def read(self, tokens: Tensor, state: Any, keep: Tensor | None = None) -> tuple[Tensor, Any]:
-        """Appends many tokens [B, T] to each row -> the logits [B, V] after its last one, and the new state."""
-        ...
-
-    def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
-        """Appends tokens [R] -> the next token's logits [R, V], and the new state."""
-        ...
-
-
-def steps_of(model: nn.Module, precision: Precision) -> Steps:
-    """The fast way to write with a Transformer; another model's own way."""
-    if isinstance(model, Transformer):
-        return Stepper.of(model, precision=precision)
-    if precision != "float32":
-        raise UsageError(f"{precision} is for Transformers: this model writes in float32.")
-    return cast(Steps, model)
 
 
 class Writer(Pipeline):

@@ -24,7 +24,7 @@ from torch.nn.functional import linear
 from allyouneed.errors import UsageError
 from allyouneed.models.layers import halting_weights
 from allyouneed.models.transformer import Transformer
-from allyouneed.tasks.task import Data, Loss, Report, Task, token_loss
+from allyouneed.tasks.task import Loss, Report, Task, TokenData, token_loss
 from allyouneed.text.tokenizer import BOS, EOS, Tokenizer
 
 Numbers = npt.NDArray[np.int64]
@@ -34,7 +34,7 @@ RESERVED = 260  # ids of a tokenizer before its characters: marks and bytes
 EPOCH = 1000  # batches
 
 
-class DepthData(Data):
+class DepthData(TokenData):
     """Texts that are drawn, new ones for each batch."""
 
     places: Annotated[int, Field(ge=2, le=len(NAMES))] = Field(default=20, description="places in a text")

@@ -1,14 +1,15 @@
 """From source tokens to the best translations of each, many at a time."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from allyouneed.decoding.search import Hypothesis, beam_search
 from allyouneed.errors import InputError
-from allyouneed.models.stepper import Precision, Stepper
-from allyouneed.models.transformer import Memory, Transformer
+from allyouneed.models.interface import EncoderDecoder
+from allyouneed.models.stepper import Precision, steps_of
 from allyouneed.text.vocabulary import Vocabulary
 
 ROWS = 64  # sentences searched at a time, at most
@@ -17,7 +18,7 @@ TOKENS = 2048  # and their padded source tokens
 
 @torch.inference_mode()
 def hypotheses(
-    model: Transformer,
+    model: EncoderDecoder,
     vocabulary: Vocabulary,
     sources: Sequence[Sequence[int]],
     *,
@@ -25,14 +26,16 @@ def hypotheses(
     nbest: int = 1,
     length_penalty: float = 0.6,
     precision: Precision = "float32",
+    growth: int = 2,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> list[list[Hypothesis]]:
     """The `nbest` best translations of each source (tokens without marks), in the order of the sources.
 
-    Sentences of like length are searched together; a translation may have twice its source's tokens and 20 more.
+    Sentences of like length are searched together; a translation may have `growth` times its source's tokens and 20
+    more.
     `precision` "int8" writes with weights in bytes: faster with many sentences, and less exact.
     """
-    stepper = Stepper.of(model, precision=precision)
+    stepper = steps_of(model, precision)
     found: list[list[Hypothesis]] = [[] for _ in sources]
     done = 0
     for rows in batches([len(vocabulary.wrap(source)) for source in sources]):
@@ -43,7 +46,7 @@ def hypotheses(
             eos=vocabulary.ends,
             beam=beam,
             nbest=nbest,
-            max_tokens=[longest(model, sources[row]) for row in rows],
+            max_tokens=[longest(model, sources[row], growth) for row in rows],
             length_penalty=length_penalty,
             forbidden=never_written(vocabulary, vocabulary.start),
         )
@@ -54,7 +57,7 @@ def hypotheses(
     return found
 
 
-def encode(model: Transformer, vocabulary: Vocabulary, sources: Sequence[Sequence[int]]) -> Memory:
+def encode(model: EncoderDecoder, vocabulary: Vocabulary, sources: Sequence[Sequence[int]]) -> Any:
     """The encoder's states for sources without marks: each gets its marks and is padded."""
     tokens, keep = padded([vocabulary.wrap(source) for source in sources], vocabulary.pad)
     device = model.embedding.weight.device
@@ -85,9 +88,9 @@ def never_written(vocabulary: Vocabulary, *marks: int | None) -> list[int]:
     return sorted(token for token in ids - {*vocabulary.ends} if not vocabulary.decode([token]))
 
 
-def longest(model: Transformer, source: Sequence[int]) -> int:
+def longest(model: EncoderDecoder, source: Sequence[int], growth: int) -> int:
     """How many tokens a translation may have, its end mark included."""
-    return min(2 * len(source) + 20, model.config.max_length)
+    return min(growth * len(source) + 20, model.config.max_length)
 
 
 def batches(lengths: Sequence[int], *, tokens: int = TOKENS) -> list[list[int]]:

@@ -4,13 +4,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from allyouneed.models.transformer import Transformer
-from allyouneed.parts.masks import CAUSAL, documents
+from allyouneed.models.interface import TextModel
+from allyouneed.parts.masks import CAUSAL, Mask, documents
 from allyouneed.parts.positions import positions_within
 from allyouneed.tasks.documents import Indices, Pieces, Texts, check_row, cut, prepare_texts
 from allyouneed.tasks.sources import TextData
@@ -19,6 +20,20 @@ from allyouneed.text.batching import packed_rows, token_batches
 from allyouneed.text.vocabulary import Vocabulary
 
 Rows = Sequence[Indices]  # for each row the numbers of its pieces
+
+
+class Decoder(TextModel, Protocol):
+    """A model that goes on with a text, whether it looks back at all of it or carries a state along."""
+
+    def decode(
+        self, target: Tensor, memory: None = None, mask: Mask = CAUSAL, *, positions: Tensor | None = None
+    ) -> Tensor:
+        """target [B, T], padded on the right -> states [B, T, D], each from the tokens up to its own.
+
+        Where a row holds several texts, `positions` [B, T] count from 0 in each: a model with a state forgets it there,
+        and one that looks back obeys the mask.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -35,7 +50,7 @@ class PackedBatch:
         pieces = None if self.pieces is None else self.pieces.to(device)
         return PackedBatch(self.tokens.to(device), self.gold.to(device), self.real.to(device), pieces)
 
-    def states(self, model: Transformer) -> Tensor:
+    def states(self, model: Decoder) -> Tensor:
         """What the model makes of the real tokens, [N, D]. Rows of one piece take the kernels' fast way."""
         if self.pieces is None:
             states = model.decode(self.tokens)
@@ -95,12 +110,12 @@ class Language(Task):
         """Real tokens of a batch: each predicts the one after it."""
         return sum(int(self.train.size[row].sum()) for row in plan)
 
-    def loss(self, model: Transformer, batch: PackedBatch, measure: Loss) -> tuple[Tensor, Tensor]:
+    def loss(self, model: Decoder, batch: PackedBatch, measure: Loss) -> tuple[Tensor, Tensor]:
         """Smoothed and plain loss, summed over the batch's real tokens."""
         return token_loss(model, batch.states(model), batch.gold, measure)
 
     @torch.no_grad()
-    def validate(self, model: Transformer, measure: Loss, *, max_tokens: int, sentences: int) -> dict[str, float]:
+    def validate(self, model: Decoder, measure: Loss, *, max_tokens: int, sentences: int) -> dict[str, float]:
         """Loss and perplexity a token, and bits a byte, over all validation documents."""
         total = count = 0.0
         for rows in packed_batches(self.dev.size, self.max_tokens, max_tokens=max_tokens, seed=0, epoch=0):

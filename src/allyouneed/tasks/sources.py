@@ -9,7 +9,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 from pydantic import Field
 
 from allyouneed.errors import UsageError
-from allyouneed.tasks.task import Data, Section
+from allyouneed.tasks.task import Section, TokenData
 from allyouneed.text import everyday
 from allyouneed.text.corpus import Pair, Skipped, read_documents, read_pairs
 
@@ -62,7 +62,7 @@ class TextSource(Section):
         return described(self.files, self.everyday, self.count, self.split)
 
 
-class PairData(Data):
+class PairData(TokenData):
     """Parallel text."""
 
     train: tuple[PairSource, ...] = Field(min_length=1, description="sources of training pairs, taken together")
@@ -76,7 +76,7 @@ class PairData(Data):
         return [table.describe() for table in self.train]
 
 
-class TextData(Data):
+class TextData(TokenData):
     """Plain text."""
 
     train: tuple[TextSource, ...] = Field(min_length=1, description="sources of training text, taken together")

@@ -9,8 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
-from allyouneed.models.transformer import Transformer
-from allyouneed.text.vocabulary import Line, Vocabulary
+from allyouneed.models.interface import TextModel
 
 Report = Callable[[str], None]
 Loss = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -27,12 +26,16 @@ class Section(BaseModel):
 class Data(Section):
     """What the examples of a task are made from. Each task has fields of its own."""
 
-    root: str = Field(default=".", description="folder that file names are relative to")
-    max_tokens: Annotated[int, Field(gt=1)] = Field(default=150, description="longest text in tokens")
-
     def origins(self) -> list[str]:
         """Where the training examples come from, a phrase each, for the model card."""
         return []
+
+
+class TokenData(Data):
+    """Examples that are text."""
+
+    root: str = Field(default=".", description="folder that file names are relative to")
+    max_tokens: Annotated[int, Field(gt=1)] = Field(default=150, description="longest text in tokens")
 
 
 class Task(ABC):
@@ -42,11 +45,11 @@ class Task(ABC):
     draws, if the task has any, from the generator that it is given: the same generator gives the same batch.
     """
 
-    line: ClassVar[Line]  # the stacks that its model has
+    line: ClassVar[Any]  # what its models read and write: the stacks of those for text
     data: ClassVar[type[Data]]
     title: ClassVar[str]  # a model of this task, for its card
     measures: ClassVar[str]  # what `validate` measures, in a sentence or two for the card
-    tokenizer: Vocabulary
+    tokenizer: Any  # a Vocabulary; None where the examples are no text
 
     @classmethod
     @abstractmethod
@@ -73,11 +76,11 @@ class Task(ABC):
         """How many tokens of it are predicted: what its loss is divided by."""
 
     @abstractmethod
-    def loss(self, model: Transformer, batch: Made, measure: Loss) -> tuple[Tensor, Tensor]:
+    def loss(self, model: Any, batch: Made, measure: Loss) -> tuple[Tensor, Tensor]:
         """Smoothed and plain loss, summed over the predicted tokens."""
 
     @abstractmethod
-    def validate(self, model: Transformer, measure: Loss, *, max_tokens: int, sentences: int) -> dict[str, float]:
+    def validate(self, model: Any, measure: Loss, *, max_tokens: int, sentences: int) -> dict[str, float]:
         """Measures by name on the validation examples, "loss" (nats a token) among them, in batches of `max_tokens`.
 
         What is measured on written text takes the first `sentences` of them.
@@ -88,7 +91,7 @@ class Task(ABC):
         """How many examples there are, in a phrase."""
 
 
-def token_loss(model: Transformer, states: Tensor, gold: Tensor, measure: Loss) -> tuple[Tensor, Tensor]:
+def token_loss(model: TextModel, states: Tensor, gold: Tensor, measure: Loss) -> tuple[Tensor, Tensor]:
     """Smoothed and plain loss of states [N, D] that predict `gold` [N], summed; in training with what the model itself
     adds to its loss.
     """

@@ -1,7 +1,9 @@
 """Translation: pairs of sentences, cross-entropy on the target, BLEU on the text."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +12,7 @@ from sacrebleu.metrics.bleu import BLEU
 from torch import Tensor
 
 from allyouneed.errors import InputError
-from allyouneed.models.transformer import Transformer
+from allyouneed.models.interface import EncoderDecoder
 from allyouneed.tasks.encoded import Batch, Encoded, TooLong, encode_pairs, load_encoded, save_encoded, texts
 from allyouneed.tasks.hypotheses import hypotheses
 from allyouneed.tasks.sources import PairData, Pairs
@@ -40,25 +42,9 @@ class Translation(Task):
     def prepare(cls, data: PairData, *, vocab_size: int, seed: int, folder: Path, report: Report) -> "Translation":
         """Trains the subword model and tokenises the text, or takes both up from `folder` if they are there already."""
         train, dev = (Pairs(tables, Path(data.root), seed) for tables in (data.train, data.dev))
-        tokenizer = subwords(folder, lambda: texts(train), vocab_size=vocab_size, line=cls.line, report=report)
-        dev_text, max_tokens = list(dev), data.max_tokens
-        key = fingerprint(train.facts(), dev.facts(), vocab_size, max_tokens)
-        encoded = load_encoded(folder / "cache" / f"{key}.safetensors")
-        if encoded is None:
-            report("tokenising the text")
-            skipped = Skipped()
-            encoded, too_long = encode_pairs(train.read(skipped), tokenizer, max_tokens)
-            if skipped.count:
-                report(str(skipped))
-            list_too_long(folder / "too-long.txt", too_long, max_tokens, report)
-            if not len(encoded):
-                raise InputError(f"No training pair is at most {max_tokens} tokens long: raise data.max_tokens.")
-            save_encoded(folder / "cache" / f"{key}.safetensors", encoded)
-        dev_encoded, dev_long = encode_pairs(dev_text, tokenizer, max_tokens)
-        if not len(dev_encoded):
-            raise InputError(f"No validation pair is at most {max_tokens} tokens long: raise data.max_tokens.")
-        places = {(pair.file, pair.line) for pair in dev_long}
-        return cls(tokenizer, encoded, dev_encoded, [p for p in dev_text if (p.file, p.line) not in places])
+        return cls(
+            *prepared(train, dev, vocab_size=vocab_size, max_tokens=data.max_tokens, folder=folder, report=report)
+        )
 
     def size(self) -> str:
         """How many pairs there are."""
@@ -80,13 +66,13 @@ class Translation(Task):
         """Real target tokens of a batch, the end mark included."""
         return int(self.train.lengths[plan, 1].sum())
 
-    def loss(self, model: Transformer, batch: Batch, measure: Loss) -> tuple[Tensor, Tensor]:
+    def loss(self, model: EncoderDecoder, batch: Batch, measure: Loss) -> tuple[Tensor, Tensor]:
         """Smoothed and plain loss, summed over the batch's target tokens. Padding never reaches the output layer."""
         states = model.decode(batch.target, model.encode(batch.source, batch.keep))
         return token_loss(model, states.flatten(0, 1)[batch.real], batch.gold, measure)
 
     @torch.no_grad()
-    def validate(self, model: Transformer, measure: Loss, *, max_tokens: int, sentences: int) -> dict[str, float]:
+    def validate(self, model: EncoderDecoder, measure: Loss, *, max_tokens: int, sentences: int) -> dict[str, float]:
         """Loss and perplexity a token over all validation pairs; BLEU of the first `sentences`, translated greedily."""
         total = count = 0.0
         for indices in token_batches(self.dev.lengths, max_tokens=max_tokens, seed=0, epoch=0):
@@ -102,7 +88,50 @@ class Translation(Task):
         return measures
 
 
-def translate(model: Transformer, tokenizer: Vocabulary, sources: list[list[int]], *, beam: int) -> list[str]:
+class Corpus(Protocol):
+    """Pairs, read as often as they are wanted."""
+
+    def __iter__(self) -> Iterator[Pair]:
+        """All of them, in an order that does not change."""
+        ...
+
+    def read(self, skipped: Skipped) -> Iterator[Pair]:
+        """The same; those with a blank side are counted in `skipped`."""
+        ...
+
+    def facts(self) -> list[object]:
+        """What they depend on."""
+        ...
+
+
+def prepared(
+    train: Corpus, dev: Corpus, *, vocab_size: int, max_tokens: int, folder: Path, report: Report
+) -> tuple[Tokenizer, Encoded, Encoded, list[Pair]]:
+    """The tokenizer of a training corpus; both corpora in its tokens, without what is too long; and the text of the
+    second. What is in `folder` already is taken up.
+    """
+    tokenizer = subwords(folder, lambda: texts(train), vocab_size=vocab_size, line="both", report=report)
+    dev_text = list(dev)
+    key = fingerprint(train.facts(), dev.facts(), vocab_size, max_tokens)
+    encoded = load_encoded(folder / "cache" / f"{key}.safetensors")
+    if encoded is None:
+        report("tokenising the text")
+        skipped = Skipped()
+        encoded, too_long = encode_pairs(train.read(skipped), tokenizer, max_tokens)
+        if skipped.count:
+            report(str(skipped))
+        list_too_long(folder / "too-long.txt", too_long, max_tokens, report)
+        if not len(encoded):
+            raise InputError(f"No training pair is at most {max_tokens} tokens long: raise data.max_tokens.")
+        save_encoded(folder / "cache" / f"{key}.safetensors", encoded)
+    dev_encoded, dev_long = encode_pairs(dev_text, tokenizer, max_tokens)
+    if not len(dev_encoded):
+        raise InputError(f"No validation pair is at most {max_tokens} tokens long: raise data.max_tokens.")
+    places = {(pair.file, pair.line) for pair in dev_long}
+    return tokenizer, encoded, dev_encoded, [p for p in dev_text if (p.file, p.line) not in places]
+
+
+def translate(model: EncoderDecoder, tokenizer: Vocabulary, sources: list[list[int]], *, beam: int) -> list[str]:
     """Best translations of token sequences, in order."""
     return [tokenizer.decode(best[0].tokens) for best in hypotheses(model, tokenizer, sources, beam=beam)]
 

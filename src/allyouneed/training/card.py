@@ -2,12 +2,15 @@
 
 import os
 import platform
+from dataclasses import fields
+from typing import Any
 
 import torch
 
+from allyouneed.models.architectures import ARCHITECTURES, architecture_of
 from allyouneed.models.presets import count_parameters
 from allyouneed.models.transformer import TransformerConfig
-from allyouneed.tasks.task import Task
+from allyouneed.tasks.task import Task, TokenData
 from allyouneed.training.recipe import Recipe
 from allyouneed.training.state import Progress
 
@@ -22,25 +25,25 @@ def card(
 ) -> str:
     """Markdown: size, data, training and measures."""
     settings = recipe.training
+    longest = f", at most {recipe.data.max_tokens} tokens each" if isinstance(recipe.data, TokenData) else ""
     sources = "".join(f"- {origin}\n" for origin in recipe.data.origins())
     rows = "\n".join(f"| {name} | {value:.3f} |" for name, value in measures.items())
     return f"""# {recipe.description or task.title}
 
-{task.title}, trained by the task `{recipe.task}`. Transformer (Vaswani 2017), {count_parameters(config):,} parameters:
-{stacks(config)}, width {config.d_model}, {config.n_heads} heads, feed-forward width {config.d_ff},
-{config.norm_placement}-norm, {config.vocab_size:,} subword pieces.
+{task.title}, trained by the task `{recipe.task}`. {ARCHITECTURES[architecture_of(config)].paper},
+{count_parameters(config):,} parameters: {shape(config)}.
 
 ## Data
 
-{task.size()}, at most {recipe.data.max_tokens} tokens each, from
+{task.size()}{longest}, from
 
 {sources}
 ## Training
 
-Seed {recipe.seed}; {progress.update:,} updates on {progress.tokens:,} predicted tokens in {progress.seconds / 60:.0f}
-minutes ({progress.tokens / max(progress.seconds, 1e-9):,.0f} tokens/s) on {os.cpu_count()} cores
+Seed {recipe.seed}; {progress.update:,} updates on {progress.tokens:,} predictions in {progress.seconds / 60:.0f}
+minutes ({progress.tokens / max(progress.seconds, 1e-9):,.0f} a second) on {os.cpu_count()} cores
 ({platform.machine()}, torch {torch.__version__}); peak rate {settings.peak_rate:g} after {settings.warmup:,} updates,
-label smoothing {settings.label_smoothing:g}, dropout {config.dropout:g}, products in {settings.precision}. Kept:
+label smoothing {settings.label_smoothing:g}, {dropout(config)}products in {settings.precision}. Kept:
 {kept}.
 
 | validation | |
@@ -49,6 +52,22 @@ label smoothing {settings.label_smoothing:g}, dropout {config.dropout:g}, produc
 
 {task.measures} `recipe.toml` holds every setting.
 """
+
+
+def shape(config: Any) -> str:
+    """A model's size in words: its own settings, where it is no Transformer."""
+    if not isinstance(config, TransformerConfig):
+        changed = {f.name: getattr(config, f.name) for f in fields(config) if getattr(config, f.name) != f.default}
+        return ", ".join(f"{name} {value}" for name, value in changed.items())
+    return (
+        f"{stacks(config)}, width {config.d_model}, {config.n_heads} heads, feed-forward width {config.d_ff}, "
+        f"{config.norm_placement}-norm, {config.vocab_size:,} subword pieces"
+    )
+
+
+def dropout(config: Any) -> str:
+    """The rate of a model that has one."""
+    return f"dropout {config.dropout:g}, " if hasattr(config, "dropout") else ""
 
 
 def stacks(config: TransformerConfig) -> str:

@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 from allyouneed.errors import InputError
-from allyouneed.models.transformer import Transformer
 from allyouneed.tasks.task import Plan, Task
 from allyouneed.training.loss import negative_log_likelihood, smoothed_cross_entropy
+from allyouneed.training.optimizers import make_optimizer
 from allyouneed.training.parallel import Ranks
 from allyouneed.training.recipe import Training
 from allyouneed.training.schedules import falling, inverse_square_root
@@ -33,7 +33,7 @@ class UpdateResult:
 class Trainer:
     """Model, optimiser and data of a run; `update` moves them one step on."""
 
-    def __init__(self, model: Transformer, task: Task, settings: Training, *, seed: int, ranks: Ranks) -> None:
+    def __init__(self, model: nn.Module, task: Task, settings: Training, *, seed: int, ranks: Ranks) -> None:
         self.model, self.task, self.settings, self.seed, self.ranks = (
             model.to(ranks.device),
             task,
@@ -42,16 +42,7 @@ class Trainer:
             ranks,
         )
         self.parameters = list(model.parameters())
-        self.optimizer = torch.optim.AdamW(
-            [
-                {"params": [p for p in self.parameters if p.dim() > 1], "weight_decay": settings.weight_decay},
-                {"params": [p for p in self.parameters if p.dim() < 2], "weight_decay": 0.0},
-            ],
-            lr=settings.peak_rate,
-            betas=settings.betas,
-            eps=settings.epsilon,
-            fused=True,
-        )
+        self.optimizer = make_optimizer(settings, self.model)
         self.measure = partial(smoothed_cross_entropy, smoothing=settings.label_smoothing)
         self._epoch = -1
         self._plans = task.batches(settings.batch_tokens, seed, 0)

@@ -50,6 +50,8 @@ def training_bytes(config: TransformerConfig, batch_tokens: int) -> int:
     """About how much a training step holds: weights, gradients and Adam's two moments, and the activations kept for the
     backward pass (some 16 widths and 3 feed-forward widths a layer and token), in float32.
     """
+    if type(config) is not TransformerConfig:
+        return 16 * count_parameters(config)  # what activations take is another thing for each kind of model
     layers = config.n_encoder_layers + (1.5 if config.is_encoder_decoder else 1) * config.n_decoder_layers
     activations = batch_tokens * layers * (16 * config.d_model + 3 * config.d_ff)
     return int(4 * (4 * count_parameters(config) + activations))

@@ -3,7 +3,6 @@ text, in the task that reads it.
 """
 
 import tomllib
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_args
@@ -11,9 +10,10 @@ from typing import Annotated, Any, Literal, cast, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from allyouneed.errors import UsageError, nearest
-from allyouneed.models.transformer import TransformerConfig
+from allyouneed.models.presets import PRESETS, settings_of
 from allyouneed.tasks.registry import TASKS
 from allyouneed.tasks.task import Data, Section
+from allyouneed.training.optimizers import Optimizer
 from allyouneed.training.schedules import Schedule
 
 
@@ -21,9 +21,6 @@ class TokenizerSettings(Section):
     """The subword model, trained on the training text."""
 
     vocab_size: Annotated[int, Field(ge=261)] = Field(default=8000, description="pieces, shared by all languages")
-
-
-MODEL_KEYS = ["preset", *(field.name for field in fields(TransformerConfig) if field.name != "vocab_size")]
 
 
 class ModelSettings(Section):
@@ -34,7 +31,11 @@ class ModelSettings(Section):
 
 
 class Training(Section):
-    """The optimisation: Adam as in the paper (Vaswani 2017, section 5.3), weight decay apart (Loshchilov 2019)."""
+    """The optimisation: Adam as in the paper (Vaswani 2017, section 5.3), weight decay apart (Loshchilov 2019), or what
+    models before it were trained with.
+    """
+
+    optimizer: Optimizer = Field(default="adam", description="how gradients become steps: adam, or older ways")
 
     updates: Annotated[int, Field(gt=0)] = Field(default=10_000, description="optimiser steps in all")
     batch_tokens: Annotated[int, Field(gt=0)] = Field(
@@ -54,10 +55,14 @@ class Training(Section):
     cooldown: Annotated[int, Field(ge=0)] = Field(
         default=0, description="last updates, over which the rate falls on to 0"
     )
-    betas: tuple[float, float] = Field(default=(0.9, 0.98), description="Adam's two memories")
-    epsilon: Annotated[float, Field(gt=0)] = Field(default=1e-9, description="Adam's epsilon")
+    betas: tuple[float, float] = Field(default=(0.9, 0.98), description="what Adam remembers of means and squares")
+    epsilon: Annotated[float, Field(gt=0)] = Field(default=1e-9, description="added to the root of the squares")
     weight_decay: Annotated[float, Field(ge=0)] = Field(
         default=0.0, description="share of the matrices taken off, times the rate, at each update"
+    )
+    momentum: Annotated[float, Field(ge=0, lt=1)] = Field(default=0.0, description="that sgd and rmsprop remember")
+    decay: Annotated[float, Field(ge=0, lt=1)] = Field(
+        default=0.95, description="what adadelta and rmsprop remember of the squares"
     )
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = Field(
         default=0.1, description="share of the target spread evenly"
@@ -117,7 +122,9 @@ def parse_recipe(raw: dict[str, Any], name: str) -> Recipe:
     if not isinstance(task, str) or task not in TASKS:
         raise UsageError(f'{name}: "task" = {task!r} is none of {", ".join(TASKS)}.{nearest(str(task), TASKS)}')
     kind = recipe_of(task)
-    problems = [_unknown(f"model.{key}", key, MODEL_KEYS) for key in raw.get("model", {}) if key not in MODEL_KEYS]
+    model = raw.get("model", {})
+    keys = model_keys(model)
+    problems = [_unknown(f"model.{key}", key, keys) for key in model if key not in keys]
     try:
         recipe = kind.model_validate(raw)
     except ValidationError as error:
@@ -127,6 +134,13 @@ def parse_recipe(raw: dict[str, Any], name: str) -> Recipe:
             return recipe
     text = "; ".join(problems)
     raise UsageError(f"{name}: {text}" + ("" if text.endswith("?") else "."))
+
+
+def model_keys(model: dict[str, Any]) -> list[str]:
+    """What may stand in a recipe's table `model`: a preset, and the settings of its kind of model."""
+    preset = model.get("preset", ModelSettings().preset)
+    known = preset if isinstance(preset, str) and preset in PRESETS else ModelSettings().preset
+    return ["preset", *(name for name in settings_of(known) if name != "vocab_size")]
 
 
 def _apply(raw: dict[str, Any], override: str) -> None:

@@ -4,20 +4,21 @@ import time
 import tomllib
 from contextlib import nullcontext
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from allyouneed.checkpoints.atomic import staged_folder
 from allyouneed.checkpoints.averaging import mean_weights
 from allyouneed.checkpoints.native import save_model
 from allyouneed.errors import InputError, UsageError
-from allyouneed.models.presets import configure, count_parameters
-from allyouneed.models.transformer import Transformer, TransformerConfig
+from allyouneed.models.architectures import assemble
+from allyouneed.models.presets import configure, count_parameters, settings_of
+from allyouneed.models.transformer import TransformerConfig
 from allyouneed.tasks.registry import TASKS
-from allyouneed.tasks.task import Task
+from allyouneed.tasks.task import Task, TokenData
 from allyouneed.training.card import card
 from allyouneed.training.lock import held
 from allyouneed.training.loop import Trainer, UpdateResult
@@ -27,7 +28,14 @@ from allyouneed.training.progress import Display, Metrics, Quiet, Terminal
 from allyouneed.training.recipe import Recipe, Training, parse_recipe, to_toml
 from allyouneed.training.state import Progress, load_checkpoint, save_checkpoint
 
-STACKS = {"encoder": "an encoder alone", "decoder": "a decoder alone", "both": "an encoder with a decoder"}
+LINES = {
+    "encoder": "an encoder alone",
+    "decoder": "a decoder alone",
+    "both": "an encoder with a decoder",
+    "points": "a model that points at points",
+    "bits": "a model that reads and writes bits",
+    "set": "a model that reads a set",
+}
 MAY_CHANGE = {"updates", "cooldown", "patience", "average", "validate_every", "validate_bleu", "checkpoint_every"}
 
 
@@ -37,11 +45,9 @@ def train(recipe: Recipe, out: Path) -> Path:
     settings = recipe.training
     ranks = Ranks.join(settings.accumulate)
     check_same_recipe(recipe, out)
-    config = configure(
-        recipe.model.preset, **{**(recipe.model.model_extra or {}), "vocab_size": recipe.tokenizer.vocab_size}
-    )
+    config = config_of(recipe)
     check_line(recipe, config)
-    if recipe.data.max_tokens > config.max_length:
+    if isinstance(recipe.data, TokenData) and recipe.data.max_tokens > config.max_length:
         raise UsageError(f"data.max_tokens {recipe.data.max_tokens} is more than model.max_length {config.max_length}.")
     check_memory(config, settings.batch_tokens)
     task = prepare(recipe, out, ranks)
@@ -49,11 +55,18 @@ def train(recipe: Recipe, out: Path) -> Path:
         return go_on(recipe, out, config, task, ranks)
 
 
+def config_of(recipe: Recipe) -> TransformerConfig:
+    """The config that a recipe describes, or one of another class where its preset is for another kind of model."""
+    own = recipe.model.model_extra or {}
+    sized = "vocab_size" in settings_of(recipe.model.preset)
+    return configure(recipe.model.preset, **(own | {"vocab_size": recipe.tokenizer.vocab_size} if sized else own))
+
+
 def go_on(recipe: Recipe, out: Path, config: TransformerConfig, task: Task, ranks: Ranks) -> Path:
     """Trains from where the folder's run stands to its end."""
     settings = recipe.training
     torch.manual_seed(recipe.seed)
-    trainer = Trainer(Transformer(config), task, settings, seed=recipe.seed, ranks=ranks)
+    trainer = Trainer(assemble(config), task, settings, seed=recipe.seed, ranks=ranks)
     progress = load_checkpoint(out / "checkpoints", trainer.model, trainer.optimizer) or Progress()
     with Terminal(settings.updates, progress.update) as terminal:
         display = terminal if ranks.first else Quiet()
@@ -73,9 +86,15 @@ def check_line(recipe: Recipe, config: TransformerConfig) -> None:
     needed = TASKS[recipe.task].line
     if config.line != needed:
         raise UsageError(
-            f'The task "{recipe.task}" trains {STACKS[needed]}, and model.preset "{recipe.model.preset}" is '
-            f"{STACKS[config.line]}: take another preset, or set n_encoder_layers and n_decoder_layers."
+            f'The task "{recipe.task}" trains {LINES[needed]}, and model.preset "{recipe.model.preset}" is '
+            f"{LINES[config.line]}: {way_out(config)}."
         )
+
+
+def way_out(config: TransformerConfig) -> str:
+    """How to get a model with other stacks."""
+    fields = [name for name in ("n_encoder_layers", "n_decoder_layers") if hasattr(config, name)]
+    return "take another preset" + (f", or set {' and '.join(fields)}" if fields else "")
 
 
 def prepare(recipe: Recipe, out: Path, ranks: Ranks) -> Task:
@@ -238,7 +257,7 @@ class Run:
                 model,
                 self.trainer.task.tokenizer,
                 recipe_text=to_toml(self.recipe),
-                card=card(self.recipe, model.config, progress, measures, name, self.trainer.task),
+                card=card(self.recipe, cast(Any, model.config), progress, measures, name, self.trainer.task),
             )
             model.load_state_dict(trained)
             progress.finished = True
@@ -246,7 +265,7 @@ class Run:
         self.trainer.ranks.wait()
 
 
-def save_snapshot(folder: Path, update: int, model: Transformer) -> None:
+def save_snapshot(folder: Path, update: int, model: nn.Module) -> None:
     """Keeps a validated model's weights."""
     folder.mkdir(parents=True, exist_ok=True)
     temporary = folder / ".snapshot.tmp"

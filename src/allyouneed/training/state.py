@@ -40,7 +40,8 @@ def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
     tensors = {f"model.{name}": parameter.detach() for name, parameter in model.named_parameters()}
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state[parameter].items():
-            tensors[f"optimizer.{key}.{name}"] = value
+            if value is not None:  # a momentum of 0 remembers nothing
+                tensors[f"optimizer.{key}.{name}"] = value
     folder.mkdir(parents=True, exist_ok=True)
     with staged_folder(folder / f"update-{progress.update:08d}") as staging:
         save_file(tensors, staging / "state.safetensors")

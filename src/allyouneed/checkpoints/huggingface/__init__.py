@@ -9,6 +9,7 @@ import torch
 from allyouneed.checkpoints.atomic import staged_folder
 from allyouneed.checkpoints.huggingface.bart import BART
 from allyouneed.checkpoints.huggingface.bert import BERT
+from allyouneed.checkpoints.huggingface.bigbird import BIGBIRD
 from allyouneed.checkpoints.huggingface.bloom import BLOOM
 from allyouneed.checkpoints.huggingface.family import Family
 from allyouneed.checkpoints.huggingface.files import (
@@ -24,6 +25,7 @@ from allyouneed.checkpoints.huggingface.files import (
 from allyouneed.checkpoints.huggingface.gpt2 import GPT2
 from allyouneed.checkpoints.huggingface.gpt_neox import GPT_NEOX
 from allyouneed.checkpoints.huggingface.llama import LLAMA, MISTRAL, QWEN2, QWEN3
+from allyouneed.checkpoints.huggingface.longformer import LONGFORMER
 from allyouneed.checkpoints.huggingface.mamba import MAMBA
 from allyouneed.checkpoints.huggingface.marian import MARIAN
 from allyouneed.checkpoints.huggingface.mixtral import MIXTRAL
@@ -43,7 +45,7 @@ from allyouneed.text.vocabulary import Vocabulary
 # In the order in which they are tried for a model that is written.
 FAMILIES: tuple[Family, ...] = (
     *(LLAMA, MISTRAL, QWEN2, QWEN3, MIXTRAL, GPT2, GPT_NEOX, BLOOM, MAMBA),
-    *(BERT, ROBERTA, MARIAN, PEGASUS, BART, T5),
+    *(BERT, ROBERTA, LONGFORMER, BIGBIRD, MARIAN, PEGASUS, BART, T5),
 )
 
 
@@ -117,6 +119,8 @@ def describing(config: TransformerConfig, family: Family | None) -> tuple[Family
             return one, one.describe(config)
         except Refused as refusal:
             refusals.append(refusal)
+    if not refusals:
+        raise Refused("No family of the Hugging Face layout can hold this model", ["it is of a kind that none has"])
     best = min(refusals, key=lambda refusal: len(refusal.reasons))
     raise Refused(f"No family of the Hugging Face layout can hold this model; the nearest: {best.what}", best.reasons)
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from allyouneed.checkpoints.huggingface.family import Entry, Family, layer, same
-from allyouneed.checkpoints.huggingface.settings import Settings, hold, their_activation
+from allyouneed.checkpoints.huggingface.settings import Settings, attention_biases, hold, their_activation
 from allyouneed.models.config import TransformerConfig
 
 FREE = (
@@ -35,8 +35,8 @@ def config(values: dict[str, Any]) -> TransformerConfig:
     return read(Settings(values), offset=0)
 
 
-def read(ask: Settings, *, offset: int) -> TransformerConfig:
-    """Ours; the first `offset` rows of the table of positions stand for no position."""
+def read(ask: Settings, *, offset: int, **others: Any) -> TransformerConfig:
+    """Ours; the first `offset` rows of the table of positions stand for no position. `others` are fields of ours."""
     ask.only("is_decoder", False)
     ask.only("add_cross_attention", False)
     ask.only("position_embedding_type", "absolute")
@@ -54,13 +54,13 @@ def read(ask: Settings, *, offset: int) -> TransformerConfig:
         activation=ask.activation("hidden_act", "gelu"),
         positions="learned",
         position_offset=offset,
-        embedding_scale=False,
         n_segments=ask.get("type_vocab_size", 2),
         pooler=True,
         output_transform=True,
         output_bias=True,
         dropout=ask.get("hidden_dropout_prob", 0.1),
         attention_dropout=ask.get("attention_probs_dropout_prob", 0.1),
+        **{"embedding_scale": False, **others},
     )
 
 
@@ -79,9 +79,8 @@ def write(family: str, config: TransformerConfig, *, classes: tuple[str, str], *
         d_head=config.d_model / config.n_heads,
         embedding_norm=True,
         positions="learned",
-        embedding_scale=False,
         output_bias=config.output_transform,
-        **fixed,
+        **{"embedding_scale": False, **fixed},
     )
     return {
         "architectures": [classes[0] if config.output_transform else classes[1]],
@@ -100,8 +99,9 @@ def write(family: str, config: TransformerConfig, *, classes: tuple[str, str], *
     }
 
 
-def body(config: TransformerConfig, prefix: str) -> list[Entry]:
+def body(config: TransformerConfig, prefix: str, *, pooler: str = "pooler.dense") -> list[Entry]:
     """All but the head for masked words."""
+    qkv_bias, _ = attention_biases(config)
     table = [
         same("embedding.weight", f"{prefix}.embeddings.word_embeddings.weight"),
         same("encoder_inputs.learned.weight", f"{prefix}.embeddings.position_embeddings.weight"),
@@ -110,8 +110,9 @@ def body(config: TransformerConfig, prefix: str) -> list[Entry]:
     ]
     for number in range(config.n_encoder_layers):
         for ours, theirs in PARTS.items():
-            table += layer(f"encoder.{number}.{ours}", f"{prefix}.encoder.layer.{number}.{theirs}")
-    return [*table, *layer("pooler", f"{prefix}.pooler.dense")] if config.pooler else table
+            bias = qkv_bias or ".self." not in theirs
+            table += layer(f"encoder.{number}.{ours}", f"{prefix}.encoder.layer.{number}.{theirs}", bias=bias)
+    return [*table, *layer("pooler", f"{prefix}.{pooler}")] if config.pooler else table
 
 
 def segments(config: TransformerConfig, theirs: str) -> Entry:
@@ -123,12 +124,16 @@ def segments(config: TransformerConfig, theirs: str) -> Entry:
 
 def entries(config: TransformerConfig) -> list[Entry]:
     """The names of the class BertForMaskedLM, and of BertModel where there is no head."""
-    table = body(config, "bert")
-    if config.output_transform:
-        table += layer("readout.dense", "cls.predictions.transform.dense")
-        table += layer("readout.norm", "cls.predictions.transform.LayerNorm")
-        table.append(same("output_bias", "cls.predictions.bias"))
-    return table
+    return body(config, "bert") + head(config)
+
+
+def head(config: TransformerConfig) -> list[Entry]:
+    """The head for masked words, where there is one."""
+    if not config.output_transform:
+        return []
+    theirs = "cls.predictions.transform"
+    table = [*layer("readout.dense", f"{theirs}.dense"), *layer("readout.norm", f"{theirs}.LayerNorm")]
+    return [*table, same("output_bias", "cls.predictions.bias")]
 
 
 def first_names(config: TransformerConfig) -> list[Entry]:

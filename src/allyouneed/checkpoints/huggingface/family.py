@@ -75,6 +75,11 @@ def as_it_is(config: Any, names: Collection[str]) -> Any:
     return config
 
 
+def any_length(config: Any) -> int:
+    """A text of one token is enough."""
+    return 1
+
+
 Table = Callable[[Any], list[Entry]]
 
 
@@ -93,7 +98,7 @@ class Family:
     they must equal another one: {"lm_head.weight": "wte.weight"}. `refine` sees the names in the file (without
     prefixes) where those decide: is there a pooler? `stacks` says where the list of layers of "encoder" and "decoder"
     is in a model of their library, beneath its base model. `kind` is the class of its configs, from which `build` makes
-    the model.
+    the model. `shortest` says how many tokens a text needs for their library to compute what the config says.
     """
 
     name: str
@@ -110,6 +115,7 @@ class Family:
     stacks: Mapping[str, str] = field(default_factory=dict[str, str])
     kind: type[Any] = TransformerConfig
     build: Callable[[Any], Any] = Transformer
+    shortest: Callable[[Any], int] = any_length
 
     def bare(self, name: str) -> str:
         """A tensor's name without the prefix that some classes put before it."""

@@ -27,12 +27,15 @@ def describe(config: TransformerConfig) -> dict[str, Any]:
 
 def entries(config: TransformerConfig) -> list[Entry]:
     """The names of the class RobertaForMaskedLM, and of RobertaModel where there is no head."""
-    table = body(config, "roberta")
-    if config.output_transform:
-        table += layer("readout.dense", "lm_head.dense")
-        table += layer("readout.norm", "lm_head.layer_norm")
-        table.append(same("output_bias", "lm_head.bias"))
-    return table
+    return body(config, "roberta") + head(config)
+
+
+def head(config: TransformerConfig) -> list[Entry]:
+    """The head for masked words, where there is one."""
+    if not config.output_transform:
+        return []
+    table = [*layer("readout.dense", "lm_head.dense"), *layer("readout.norm", "lm_head.layer_norm")]
+    return [*table, same("output_bias", "lm_head.bias")]
 
 
 def refine(config: TransformerConfig, names: Collection[str]) -> TransformerConfig:

@@ -102,6 +102,11 @@ def idle_fields(config: TransformerConfig) -> list[str]:
     rotary, scaling = config.positions == "rotary", config.rotary_scaling
     has_effect = {
         "window_layers": config.window is not None,
+        "reach_window": config.reach == "window",
+        "reach_block": config.reach == "blocks",
+        "end_blocks": config.reach == "blocks",
+        "random_blocks": config.reach == "blocks",
+        "random_choice": config.reach == "blocks" and config.random_blocks > 0,
         "position_offset": config.positions == "learned",
         "rotary_base": rotary,
         "rotary_share": rotary,

@@ -1,9 +1,9 @@
 /** The page: language, theme, choice of model, deep links, and figures that start when the reader comes near. */
 
-import widgets from "./index.js";
 import { clamp, formatHash, parseHash } from "./lib/hash.js";
-import { PageModel } from "./lib/model.js";
+import { BakedModel, PageModel } from "./lib/model.js";
 import { translator } from "./lib/text.js";
+import { render } from "./render.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const NEAR = "600px";
@@ -31,11 +31,10 @@ function start(node, given = {}) {
   const name = node.dataset.widget;
   const fields = data.fields[name];
   const { inputs, notes } = clamp({ ...choice(fields), ...given }, fields);
-  const model = new PageModel({
-    name, fields, inputs, notes, lang, strings: data.strings[lang], place: place(node), chosen: choice(fields), result: null, error: null,
-  });
+  const state = { name, fields, inputs, notes, lang, strings: data.strings[lang], place: place(node), chosen: choice(fields), result: null, error: null };
+  const model = data.baked ? new BakedModel(state, data.baked[name]) : new PageModel(state);
   figures.set(place(node), { model, node });
-  widgets.render({ model, el: node });
+  render({ model, el: node });
   model.on("change:inputs", () => history.replaceState(null, "", formatHash(place(node), model.get("inputs"), fields)));
   model.save_changes();
 }
@@ -133,7 +132,7 @@ function choose(name) {
 }
 
 async function meetModels() {
-  cards = await (await fetch("api/models")).json();
+  cards = data.baked ? [] : await (await fetch("api/models")).json();
   if (data.own.length) choose(data.own[0]);
   offer();
 }
@@ -143,7 +142,8 @@ async function meetModels() {
 /** Shows what the address names: a language, and a figure in a state. */
 function follow() {
   const { place: wanted, given, lang: named } = parseHash(location.hash);
-  if (named in data.strings) speak(named);
+  const asked = named ?? new URLSearchParams(location.search).get("lang");
+  if (asked in data.strings) speak(asked);
   if (!wanted.includes(".")) return;
   const [section, widget] = wanted.split(".");
   const node = document.getElementById(section)?.querySelector(`[data-widget="${CSS.escape(widget)}"]`);

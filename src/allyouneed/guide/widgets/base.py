@@ -13,7 +13,6 @@ from torch import Tensor
 from allyouneed.errors import InputError
 from allyouneed.guide.language import say
 from allyouneed.guide.models import Models
-from allyouneed.text.vocabulary import Line
 
 LARGEST_PICTURE = 256  # rows or columns; more are pooled
 
@@ -24,8 +23,8 @@ class Inputs(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-def any_model(default: str, *lines: Line) -> Any:
-    """The field that names a figure's model: its own, which a reader may exchange for any other with such stacks."""
+def any_model(default: str, *lines: str) -> Any:
+    """The field that names a figure's model: its own, which a reader may exchange for any other of such a line."""
     return Field(default, json_schema_extra={"lines": list(lines)})
 
 

@@ -12,7 +12,7 @@ from allyouneed.guide.widgets.base import Inputs, Widget, any_model, pooled
 from allyouneed.guide.widgets.examples import example
 from allyouneed.guide.widgets.heads import Places
 from allyouneed.guide.widgets.texts import covering, encoded, named, readable
-from allyouneed.models.transformer import Memory, Transformer
+from allyouneed.models.interface import Steps
 from allyouneed.parts.attention import attention_weights, naive_attend
 from allyouneed.pipeline import Translator
 from allyouneed.tasks.hypotheses import encode
@@ -45,7 +45,7 @@ class Written:
     probabilities: list[Tensor]
 
 
-def write(model: Transformer, memory: Memory, longest: int, random: torch.Generator | None) -> Written:
+def write(model: Steps, memory: Any, longest: int, random: torch.Generator | None) -> Written:
     """Project to the vocabulary, softmax, choose, append, repeat; without `random` the likeliest token is chosen."""
     state, token = model.start(memory), BOS
     tokens: list[int] = []

@@ -4,11 +4,12 @@ from typing import Any
 
 import torch
 from pydantic import Field
-from torch import Tensor
+from torch import Tensor, nn
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import FigureError, Inputs, Widget, any_model, pooled
 from allyouneed.guide.widgets.heads import Places
+from allyouneed.guide.widgets.order_blind import moved
 from allyouneed.guide.widgets.texts import encoded, named, row, words_of
 from allyouneed.lens.attention import Lookup, recording
 from allyouneed.parts.attention import attention_scores, attention_weights
@@ -18,6 +19,7 @@ from allyouneed.text.vocabulary import Vocabulary
 LONGEST_TEXT = 8000  # characters
 LONGEST_SENTENCE = 4096  # tokens
 EXAMPLE = "The mouse ate the cheese ."
+NEAREST = 5
 # What a word should look at: a verb at its subject and object, an article at its noun.
 CLAIMS = (
     ("ate", ("mouse", "cheese")),
@@ -102,6 +104,41 @@ def claims(names: list[str], weights: Tensor, layer: int, head: int) -> list[dic
     return found
 
 
+def nearest(pipe: Pipeline, ids: list[int], layer: int, place: int) -> list[dict[str, Any]]:
+    """The tokens of the text, and of the vocabulary, whose embeddings lie nearest to what a layer made of one: by the
+    cosine, from 1 (the same direction) to -1.
+    """
+    made: list[Tensor] = []
+    stack = pipe.model.decoder if isinstance(pipe, LanguageModel) else pipe.model.encoder
+
+    def note(module: nn.Module, given: tuple[Any, ...], out: Tensor) -> None:
+        made.append(out[0])
+
+    handle = stack[layer].register_forward_hook(note)
+    try:
+        look(pipe, ids)
+    finally:
+        handle.remove()
+    table = pipe.model.embedding.weight
+    cosines = nn.functional.cosine_similarity(table, made[min(layer, len(made) - 1)][place][None])
+    best = cosines.topk(NEAREST)
+    names = named(pipe.tokenizer, best.indices.tolist())
+    return [{**name, "cosine": cosine} for name, cosine in zip(names, best.values.tolist(), strict=True)]
+
+
+def reordered(pipe: Pipeline, ids: list[int]) -> dict[str, float] | None:
+    """How far the outputs move when the text is turned round, token matched with token: with positions and without.
+    None for a decoder, whose mask knows an order.
+    """
+    if isinstance(pipe, LanguageModel):
+        return None
+    there, back = pipe.tokenizer.wrap(ids), pipe.tokenizer.wrap(ids[::-1])
+    return {
+        "with": moved(pipe.model, there, back, positions=True).max().item(),
+        "without": moved(pipe.model, there, back, positions=False).max().item(),
+    }
+
+
 @torch.no_grad()
 def compute(inputs: SelfAttentionInputs, models: Models) -> dict[str, Any]:
     """The weights of one layer and head, the chosen token's row among them, and what the claims come to."""
@@ -115,11 +152,13 @@ def compute(inputs: SelfAttentionInputs, models: Models) -> dict[str, Any]:
         word_names = names_of(tokenizer, ids, words)
         sentence = tokenizer.decode(written)
         names = word_names if inputs.words else named(tokenizer, ids)
-    places = Places.within(inputs.layer, inputs.head, lookups)
+        places = Places.within(inputs.layer, inputs.head, lookups)
+        token = min(inputs.token, len(names))
+        near = nearest(pipe, written, places.layer, words[token - 1][-1] if inputs.words else token - 1)
+        turned = reordered(pipe, written)
     between = by_words(every, words)
     shown = (between if inputs.words else every)[places.layer]
     weights = shown.mean(0) if places.head < 0 else shown[places.head]
-    token = min(inputs.token, len(names))
     cells, factor = pooled(weights)
     mask = lookups[places.layer].mask
     return {
@@ -131,6 +170,8 @@ def compute(inputs: SelfAttentionInputs, models: Models) -> dict[str, Any]:
         "factor": factor,
         "size": len(names),
         "mask": "none" if mask is None else mask.name,
+        "nearest": near,
+        "reordered": turned,
         "claims": claims([name["text"] for name in word_names], between, places.layer, places.head),
         "model": models.card(inputs.model),
         "used": {"token": token, "layer": places.layer, "head": places.head},
@@ -138,4 +179,12 @@ def compute(inputs: SelfAttentionInputs, models: Models) -> dict[str, Any]:
     }
 
 
-WIDGET = Widget(SelfAttentionInputs, compute, (attention_weights, attention_scores, by_words, look))
+class MatrixInputs(SelfAttentionInputs):
+    """The same on another sentence, which an empty one stands for."""
+
+    sentence: str = Field("The cat sat on the mat", max_length=LONGEST_TEXT)
+
+
+CODE = (attention_weights, attention_scores, by_words, look, nearest)
+WIDGET = Widget(SelfAttentionInputs, compute, CODE)
+MATRIX = Widget(MatrixInputs, compute, CODE)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
+from torch import Tensor, nn
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import FigureError, Inputs, Widget, any_model
@@ -37,7 +37,7 @@ class SentencesInputs(Inputs):
     unit: Unit = "p"
     selected: int = Field(1, ge=1, le=MOST)
     token: int = Field(0, ge=0, le=LONGEST_SENTENCE)
-    model: str = any_model("zoo:lm-en", "decoder")
+    model: str = any_model("zoo:lm-en", "decoder", "mamba-decoder", "recurrent-decoder", "ngram-decoder")
 
 
 def distributions(model: Transformer, states: Tensor) -> Tensor:
@@ -162,7 +162,7 @@ def compute(inputs: SentencesInputs, models: Models) -> dict[str, Any]:
     lines = [line.strip() for line in inputs.sentences.split("\n")]
     if len(lines) > MOST:
         raise FigureError("error.lines", "sentences", most=MOST)
-    with models.use(inputs.model, LanguageModel) as pipe:
+    with models.use(inputs.model, LanguageModel, nn.Module) as pipe:
         readings = [read(pipe, line) for line in lines]
         selected = min(inputs.selected, len(lines))
         chosen = readings[selected - 1]

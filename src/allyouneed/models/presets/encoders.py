@@ -28,6 +28,18 @@ ROBERTA: Mapping[str, Value] = {
     "output_bias": True,
 }
 
+# RoBERTa's encoder, in which a token sees 256 others on either side; global tokens have projections of their own.
+LONGFORMER: Mapping[str, Value] = {**ROBERTA, "max_length": 4096, "reach": "window", "global_projections": True}
+
+BIGBIRD: Mapping[str, Value] = {
+    **BERT,
+    "max_length": 4096,
+    "activation": "gelu-tanh",
+    "output_transform": True,
+    "output_bias": True,
+    "reach": "blocks",
+}
+
 ENCODERS: dict[str, Preset] = {
     "bert-base": Preset(
         {**BERT, **BASE},
@@ -54,6 +66,34 @@ ENCODERS: dict[str, Preset] = {
         50_265,
         355_000_000,
         "Liu 2019, table 9 (large); count in the notes of fairseq's release",
+    ),
+    "longformer-base": Preset(
+        {**LONGFORMER, **BASE},
+        50_265,
+        148_711_257,
+        "Beltagy 2020, section 5; count of the class for masked words, released longformer-base-4096's config",
+        exact=True,
+    ),
+    "longformer-large": Preset(
+        {**LONGFORMER, **LARGE},
+        50_265,
+        434_653_273,
+        "Beltagy 2020, section 5; count of the class for masked words, released longformer-large-4096's config",
+        exact=True,
+    ),
+    "bigbird-base": Preset(
+        {**BIGBIRD, **BASE},
+        50_358,
+        128_111_286,
+        "Zaheer 2020, section 4; count of the class for masked words, released bigbird-roberta-base's config",
+        exact=True,
+    ),
+    "bigbird-large": Preset(
+        {**BIGBIRD, **LARGE},
+        50_358,
+        360_225_974,
+        "Zaheer 2020, section 4; count of the class for masked words, released bigbird-roberta-large's config",
+        exact=True,
     ),
     "encoder-small": Preset(
         {

@@ -51,6 +51,13 @@ def sentences(
 
 def generated(rng: Random, count: int, split: str, languages: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """The sentences, one after another as they are made."""
+    return (texts for _, texts in drawn(rng, count, split, languages))
+
+
+def drawn(
+    rng: Random, count: int, split: str, languages: tuple[str, ...]
+) -> Iterator[tuple[Sentence, tuple[str, ...]]]:
+    """The sentences, each as its abstract form and as its texts."""
     seen: set[str] = set()
     while len(seen) < count:
         abstract = sentence(rng)
@@ -60,7 +67,7 @@ def generated(rng: Random, count: int, split: str, languages: tuple[str, ...]) -
         if texts[0] in seen or any(map(reserved, texts)) or any(len(text.split()) > LONGEST for text in texts):
             continue
         seen.add(texts[0])
-        yield texts
+        yield abstract, texts
 
 
 def check(word: str, allowed: Sequence[str], name: str) -> None:

@@ -10,17 +10,28 @@ const MAKERS = { slider, choice, onoff, text, lines, draw };
  * are the largest values that the loaded model allows.
  */
 export function controls(kit, list, fields) {
-  const made = list.map(item => ({ item, ...MAKERS[item.kind](kit, item, fields[item.field]) }));
+  const made = list.map(item => ({ item, fixed: fields[item.field].saved?.length === 1, ...MAKERS[item.kind](kit, item, saved(fields[item.field])) }));
   const node = el("div", { class: "controls", role: "group", "aria-label": kit.t("frame.controls") }, made.map(one => one.node));
   return {
     node,
     update(inputs, limits = {}, used = {}) {
-      for (const { item, node, update } of made) {
+      for (const { item, node, update, fixed } of made) {
         node.hidden = item.when ? !item.when(inputs) : false;
-        update(used[item.field] ?? inputs[item.field], limits[item.field]);
+        update(used[item.field] ?? inputs[item.field], fields[item.field].saved ? undefined : limits[item.field]);
+        if (fixed) disable(kit, node);
       }
     },
   };
+}
+
+/** A saved page holds answers for some values only: a range then moves among these. */
+function saved(field) {
+  return field.saved && field.type !== "boolean" && field.type !== "string" ? { ...field, choices: field.saved } : field;
+}
+
+function disable(kit, node) {
+  node.title = kit.t("frame.not-saved");
+  for (const control of node.querySelectorAll("input, button")) control.disabled = true;
 }
 
 function valueName(kit, field, value) {

@@ -16,7 +16,7 @@ function fill(node, props, children) {
     else if (value === true) node.setAttribute(name, "");
     else if (value !== false && value != null) node.setAttribute(name, value);
   }
-  node.append(...children.flat(Infinity).filter(child => child != null));
+  node.append(...children.flat(Infinity).filter(child => child != null && child !== false));
   return node;
 }
 

@@ -6,6 +6,7 @@ import { panels } from "./panels.js";
 import { keepFocus } from "./picks.js";
 import { number, pieces, power, sentence, translator } from "./text.js";
 
+const LONGEST = 1e10; // larger numbers are read as a power of ten
 const PATIENCE = 150; // milliseconds until a wait is shown
 
 /** Builds the figure of `widget` into `host`, and again when the language changes. */
@@ -176,8 +177,15 @@ function written(value) {
   return Array.isArray(value) ? value.join("e") : value;
 }
 
+/** A number as mantissa and power of ten. */
+function parted(value) {
+  const exponent = Math.floor(Math.log10(Math.abs(value)));
+  return [value / 10 ** exponent, exponent];
+}
+
 /** A number as it is read; a pair is a mantissa and its power of ten. */
 function shown(lang, value, digits) {
+  if (Math.abs(value) >= LONGEST) return shown(lang, parted(value), digits);
   if (!Array.isArray(value)) return number(lang, value, digits);
   const [line, above] = power(lang, value);
   return [line, el("sup", {}, above)];

@@ -75,3 +75,23 @@ export class PageModel {
     }
   }
 }
+
+/** The model of a page that was saved: its answers came with it, and there is no server to ask for others. */
+export class BakedModel extends PageModel {
+  #baked;
+
+  constructor(state, baked) {
+    super(state);
+    this.#baked = baked;
+  }
+
+  async save_changes() {
+    const answer = this.#baked.answers[JSON.stringify(this.get("inputs"))];
+    this.set("error", answer ? null : { key: "frame.not-saved", params: {} });
+    if (answer) this.set("result", { ...answer, inputs: this.get("inputs") });
+  }
+
+  async code() {
+    return this.#baked.code;
+  }
+}

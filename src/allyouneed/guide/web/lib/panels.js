@@ -50,7 +50,7 @@ function address(model) {
 }
 
 function tableNode(kit, { caption, columns, rows }) {
-  const cell = content => (content !== null && typeof content === "object" ? kit.out(content.key, content.value, content.digits) : content);
+  const cell = content => (content !== null && typeof content === "object" && !(content instanceof Node) ? kit.out(content.key, content.value, content.digits) : content);
   return el(
     "div",
     { class: "table", tabindex: 0, role: "region", "aria-label": caption },

@@ -1,19 +1,44 @@
 /** Pieces that several figures are put together from. */
 
 import { el } from "./dom.js";
-import { pieces } from "./text.js";
+import { number, pieces } from "./text.js";
 
 /** A titled part of a figure. */
 export function part(title, ...content) {
   return el("div", { class: "part" }, el("h3", {}, title), content);
 }
 
-/** One entry of a list of read-outs: its name, its value, and a line more. */
+/** One entry of a list of read-outs: its name, its value where there is one, and a line more. */
 export function measure(name, value, more) {
-  return el("div", {}, el("dt", {}, name), el("dd", { class: "large" }, value), more && el("dd", {}, more));
+  return el("div", {}, el("dt", {}, name), value !== null && el("dd", { class: "large" }, value), more && el("dd", {}, more));
 }
 
 /** What a picture says when several tokens share a cell. */
 export function pooledNote({ t, out }, { size, factor }) {
   return factor > 1 ? pieces(t, "frame.pooled", { tokens: out("size", size, 0), factor: out("factor", factor, 0) }) : [];
+}
+
+/** A text whose places are numbers of the figure: each is marked as one. */
+export function told({ t, out }, key, values, digits = 0) {
+  return pieces(t, key, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, out(`${key}.${name}`, value, digits)])));
+}
+
+/** A formula, whose digits are no result. */
+export function formula(text) {
+  return el("span", { class: "formula" }, text);
+}
+
+/** A number out of a paper, which leads to the bibliography. */
+export function cited({ lang }, value, source, digits = 0) {
+  const [key] = source.split(":");
+  return el("a", { href: `#source-${key}`, title: source }, el("data", { class: "cited", value, data: { source } }, number(lang, value, digits)));
+}
+
+/** A matrix as a table, with the names of its rows and columns. */
+export function matrixTable(caption, key, cells, rows, columns, digits = 3) {
+  return {
+    caption,
+    columns: ["", ...columns],
+    rows: cells.map((row, r) => [rows[r], ...row.map((value, c) => ({ key: `table.${key}.${r}.${c}`, value, digits }))]),
+  };
 }

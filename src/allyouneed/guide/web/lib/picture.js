@@ -80,7 +80,7 @@ function drawing(node, place) {
   const [sources, copies] = [node.querySelectorAll("*"), copy.querySelectorAll("*")];
   sources.forEach((source, at) => {
     const style = getComputedStyle(source);
-    for (const name of ["stroke", "stroke-width", "stroke-opacity", "fill", "opacity"]) copies[at].setAttribute(name, style.getPropertyValue(name));
+    for (const name of ["stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "fill", "fill-opacity", "opacity"]) copies[at].setAttribute(name, style.getPropertyValue(name));
     copies[at].removeAttribute("style");
   });
   return copy;

@@ -1,8 +1,9 @@
 /** Where each word of a sentence looks while a model reads it. */
 
+import { bars } from "../lib/bars.js";
 import { el } from "../lib/dom.js";
 import { heatmap } from "../lib/heatmap.js";
-import { measure, part, pooledNote } from "../lib/parts.js";
+import { formula, measure, part, pooledNote } from "../lib/parts.js";
 import { picks } from "../lib/picks.js";
 import { pieces } from "../lib/text.js";
 import { tokenChip, tokenText } from "../lib/tokens.js";
@@ -17,6 +18,7 @@ function build(kit) {
     mixture: el("div", { class: "mixture" }),
     facts: el("dl", { class: "measures" }),
     pooled: el("p", { class: "hint" }),
+    near: bars(kit, { label: t("self-attention.nearest") }),
     map: heatmap(kit, {
       label: t("self-attention.map"),
       hint: t("self-attention.map-help"),
@@ -33,7 +35,7 @@ function build(kit) {
       el("div", { class: "part" }, parts.title, parts.tokens.node, el("p", { class: "hint" }, t("self-attention.tokens-help"))),
       part(t("self-attention.mixture"), parts.mixture),
       parts.facts,
-      part(t("self-attention.map"), parts.map.node, parts.pooled),
+      el("div", { class: "pair" }, part(t("self-attention.map"), parts.map.node, parts.pooled), part(t("self-attention.nearest"), parts.near.node, el("p", { class: "hint" }, t("self-attention.nearest-help")))),
     ),
     draw: result => draw(kit, result, parts),
     tables: result => tables(kit, result),
@@ -77,10 +79,21 @@ function draw(kit, result, parts) {
   parts.facts.replaceChildren(
     measure(t("self-attention.sum"), out("sum", result.sum, 3)),
     measure(t("self-attention.mask"), ...mask(kit, result)),
+    ...reordered(kit, result),
   );
   const names = cells.map((_, at) => label(kit, at));
   parts.map.draw({ cells, rows: names, columns: names, span: 1, digits: 2, row: Math.floor((used.token - 1) / factor) });
   parts.pooled.replaceChildren(...pooledNote(kit, result));
+  parts.near.draw(result.nearest.map(({ cosine, ...token }, at) => ({ label: tokenChip(t, token), key: `nearest.${at}`, value: cosine, share: Math.max(cosine, 0), digits: 2, marked: at === 0 })));
+}
+
+/** How far the outputs move when the words are turned round. */
+function reordered({ t, out }, { reordered }) {
+  if (!reordered) return [];
+  return [
+    measure(t("self-attention.reordered"), out("reordered.without", reordered.without, 3), formula(t("self-attention.reordered-more"))),
+    measure(t("self-attention.reordered-with"), out("reordered.with", reordered.with, 3)),
+  ];
 }
 
 /** Whether the layer hides anything, and what follows. */

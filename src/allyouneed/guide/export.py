@@ -1,0 +1,97 @@
+"""The guide as one file that opens without a server: the page, its front end, and answers computed beforehand."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from allyouneed.errors import InputError, UsageError
+from allyouneed.guide.esm import bundle
+from allyouneed.guide.language import LANGUAGES
+from allyouneed.guide.models import Models
+from allyouneed.guide.page import WEB, data, page_text
+from allyouneed.guide.widgets import WIDGETS
+from allyouneed.guide.widgets.base import FigureError, Widget
+
+MOST = 16  # values of one control that are computed beforehand
+FILE = "index.html"
+
+
+def export(folder: str | Path, lang: str = "ko", models: Models | None = None) -> Path:
+    """Writes the guide into a folder -> the file to open. Each control can be moved by itself, as far as it has few
+    values; whatever else the live guide can do is shown as disabled.
+
+    Raises UsageError where the language is unknown and InputError where the folder cannot be written.
+    """
+    if lang not in LANGUAGES:
+        raise UsageError(f'The guide has no language "{lang}", only {" and ".join(LANGUAGES)}.')
+    path = Path(folder) / FILE
+    text = whole(lang, Models() if models is None else models)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise InputError(f"The guide cannot be written to {path}: {problem.strerror or problem}.") from problem
+    return path
+
+
+def whole(lang: str, models: Models) -> str:
+    """The page with everything that it needs inside."""
+    given = data()
+    fields: dict[str, Any] = {}
+    baked: dict[str, Any] = {}
+    for name, widget in WIDGETS.items():
+        values, answers = saved(widget, models)
+        fields[name] = {field: {**spec, "saved": values[field]} for field, spec in widget.fields().items()}
+        baked[name] = {"answers": answers, "code": widget.sources()}
+    return page_text(
+        lang,
+        {**given, "fields": fields, "baked": baked, "own": ()},
+        head="".join(
+            f"<style>\n{(WEB / name).read_text(encoding='utf-8')}</style>\n" for name in ("style.css", "page.css")
+        )
+        + f"<script>\n{(WEB / 'theme.js').read_text(encoding='utf-8')}</script>\n",
+        foot=f'<script type="module">\n{bundle(WEB / "page.js")}</script>\n',
+    )
+
+
+def saved(widget: Widget, models: Models) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """The answers at the defaults and with each control moved by itself: the values of each field, and the answers by
+    their inputs as the front end spells them.
+    """
+    first = widget.answer({}, models)
+    defaults = first["inputs"]
+    answers = {spelt(defaults): first}
+    values: dict[str, list[Any]] = {}
+    for field, spec in widget.fields().items():
+        values[field] = [defaults[field]]
+        for value in others(spec, first.get("limits", {}).get(field)):
+            try:
+                answer = widget.answer({**defaults, field: value}, models)
+            except FigureError:
+                continue  # what the figure refuses cannot be chosen either
+            answers[spelt(answer["inputs"])] = answer
+            values[field] = sorted({*values[field], value}) if "choices" not in spec else [*values[field], value]
+        if "choices" in spec:
+            values[field] = [value for value in spec["choices"] if value in values[field]]
+    return values, answers
+
+
+def others(spec: dict[str, Any], limit: Any) -> Iterator[Any]:
+    """The values of a field that are worth computing: all of a few, none of many."""
+    if spec["type"] == "boolean":
+        yield not spec["default"]
+    elif "choices" in spec:
+        yield from (value for value in spec["choices"] if value != spec["default"])
+    elif spec["type"] == "integer":
+        last = spec["max"] if limit is None else min(limit, spec["max"])
+        if last - spec["min"] < MOST:
+            yield from (value for value in range(spec["min"], last + 1) if value != spec["default"])
+
+
+def spelt(inputs: dict[str, Any]) -> str:
+    """Inputs as the front end writes them: whole numbers have no decimals there."""
+    plain = {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value for name, value in inputs.items()
+    }
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,78 @@
+/** What attention costs in time and memory, and what saves some of it. */
+
+import { bars } from "../lib/bars.js";
+import { el } from "../lib/dom.js";
+import { formula, measure, part, told } from "../lib/parts.js";
+import { plot } from "../lib/plot.js";
+import { pieces } from "../lib/text.js";
+
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+function build(kit) {
+  const { t } = kit;
+  const parts = {
+    cache: bars(kit, { label: t("cost.cache") }),
+    formula: el("p", { class: "hint" }),
+    groups: el("div", { class: "head-brackets", "aria-hidden": "true" }),
+    memory: bars(kit, { label: t("cost.memory") }),
+    facts: el("dl", { class: "measures" }),
+    curve: plot(kit, { label: t("cost.times"), hint: t("cost.times-help"), key: "time", name: t("cost.words") }),
+    note: el("p", { class: "hint" }),
+  };
+  return {
+    node: el(
+      "div",
+      { class: "cost" },
+      el("div", { class: "pair" }, part(t("cost.cache"), parts.groups, parts.cache.node, parts.formula), part(t("cost.memory"), parts.memory.node, el("p", { class: "hint" }, t("cost.memory-note")))),
+      parts.facts,
+      part(t("cost.times"), parts.curve.node, parts.note),
+    ),
+    draw: result => draw(kit, result, parts),
+    tables: result => tables(kit, result),
+  };
+}
+
+export const cost = {
+  controls: ["n", "layers", "heads", "kv_heads", "width", "bytes", "window"].map(field => ({ field, kind: "slider" })).concat({ field: "again", kind: "draw" }),
+  build,
+};
+
+/** Bytes in the unit in which they are read best. */
+function sized(bytes) {
+  const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), UNITS.length - 1);
+  return [bytes / 1024 ** power, UNITS[power]];
+}
+
+function byteRows({ t, out }, prefix, values, names) {
+  const most = Math.log(Math.max(...names.map(name => values[name])));
+  return names.map((name, at) => {
+    const [value, unit] = sized(values[name]);
+    return { label: [t(`cost.${prefix}.${name}`), el("small", {}, out(`${prefix}.${name}.short`, value, 1), ` ${unit}`)], key: `${prefix}.${name}`, value: values[name], share: Math.log(values[name]) / most, digits: 0, marked: at === 0 };
+  });
+}
+
+function draw(kit, result, parts) {
+  const { t, out } = kit;
+  parts.cache.draw(byteRows(kit, "cache", result.cache, ["own", "all", "window"]));
+  parts.memory.draw(byteRows(kit, "weights", result.weights, ["naive", "tiled"]));
+  parts.groups.replaceChildren(...result.groups.map(size => el("span", { vars: { "--heads": size } }, Array.from({ length: size }, () => el("i", {})))));
+  parts.formula.replaceChildren(formula(t("cost.formula")));
+  parts.facts.replaceChildren(
+    measure(t("cost.operations"), out("operations.full", result.operations.full, 0), formula(t("cost.operations-more"))),
+    measure(t("cost.operations-window"), out("operations.window", result.operations.window, 0), formula(t("cost.operations-window-more"))),
+    measure(t("cost.saved"), out("saved", result.saved, 1), t("cost.saved-more")),
+    measure(t("cost.difference"), out("difference", result.difference, 8), told(kit, "cost.difference-more", { n: result.lengths.at(-1) })),
+  );
+  parts.curve.draw({ xs: result.lengths, logX: true, logY: true, digits: 2, ticks: result.lengths, series: Object.entries(result.times).map(([name, values]) => ({ name: t(`cost.method.${name}`), values })) });
+  const slope = name => out(`slope.${name}`, result.exponents[name], 2);
+  parts.note.replaceChildren(...pieces(t, "cost.slopes", { naive: slope("naive"), tiled: slope("tiled"), window: slope("window") }));
+}
+
+function tables(kit, result) {
+  const { t } = kit;
+  return [
+    { caption: t("cost.cache"), columns: ["", t("cost.bytes-name")], rows: ["own", "all", "window"].map(name => [t(`cost.cache.${name}`), { key: `table.cache.${name}`, value: result.cache[name], digits: 0 }]) },
+    { caption: t("cost.memory"), columns: ["", t("cost.bytes-name")], rows: ["naive", "tiled"].map(name => [t(`cost.weights.${name}`), { key: `table.weights.${name}`, value: result.weights[name], digits: 0 }]) },
+    { caption: t("cost.times"), columns: [t("cost.words"), ...Object.keys(result.times).map(name => t(`cost.method.${name}`))], rows: result.lengths.map((n, at) => [String(n), ...Object.entries(result.times).map(([name, values]) => ({ key: `table.time.${name}.${n}`, value: values[at], digits: 3 }))]) },
+  ];
+}

@@ -1,0 +1,75 @@
+/** The source read backwards. */
+
+import { bars } from "../lib/bars.js";
+import { el, svg } from "../lib/dom.js";
+import { measure, part } from "../lib/parts.js";
+
+const [WIDE, LINE, ABOVE, BELOW, PAD] = [640, 90, 86, 42, 26]; // the line stands LINE from the top
+
+function build(kit) {
+  const { t } = kit;
+  const chain = svg("svg", { class: "chain", role: "img", "aria-label": t("reversal.chain") });
+  const steps = bars(kit, { label: t("reversal.distances") });
+  const facts = el("dl", { class: "measures" });
+  const compared = el("dl", { class: "measures" });
+  return {
+    node: el("div", { class: "reversal" }, part(t("reversal.chain"), chain), facts, part(t("reversal.distances"), steps.node), part(t("reversal.measured"), compared)),
+    draw(result) {
+      drawChain(kit, chain, result);
+      facts.replaceChildren(
+        measure(t("reversal.first"), kit.out("first", result.first, 0), t("reversal.steps")),
+        measure(t("reversal.path"), kit.out("path", result.path, 0), t("reversal.steps")),
+        measure(t("reversal.mean"), kit.out("mean", result.mean, 1), t("reversal.steps")),
+      );
+      const most = Math.max(...result.distances);
+      steps.draw(result.distances.map((value, at) => ({ label: `x${at + 1} → y${at + 1}`, key: `distance.${at}`, value, share: value / most, digits: 0, marked: at + 1 === result.used.word, pick: () => kit.set("word", at + 1) })));
+      compared.replaceChildren(
+        ...["plain", "reversed"].flatMap(way => [
+          measure(t(`reversal.perplexity-${way}`), kit.out(`perplexity.${way}`, result.measured[way].perplexity, 2)),
+          measure(t(`reversal.gradient-${way}`), kit.out(`gradient.${way}`, result.measured[way].gradient, 4)),
+        ]),
+      );
+    },
+    tables: result => [
+      { caption: t("reversal.distances"), columns: [t("reversal.word-name"), t("reversal.steps")], rows: result.distances.map((value, at) => [`x${at + 1} → y${at + 1}`, { key: `table.distance.${at}`, value, digits: 0 }]) },
+      { caption: t("reversal.measured"), columns: ["", t("reversal.perplexity"), t("reversal.gradient")], rows: ["plain", "reversed"].map(way => [t(`reversal.way.${way}`), { key: `table.perplexity.${way}`, value: result.measured[way].perplexity, digits: 3 }, { key: `table.gradient.${way}`, value: result.measured[way].gradient, digits: 5 }]) },
+    ],
+  };
+}
+
+export const reversal = {
+  controls: [
+    { field: "n", kind: "slider" },
+    { field: "way", kind: "choice" },
+    { field: "word", kind: "slider" },
+    { field: "order", kind: "choice" },
+  ],
+  build,
+};
+
+/** The chain of states, with the way of the chosen word drawn over it. */
+function drawChain(kit, chain, { inputs, used }) {
+  const { n, way } = inputs;
+  const word = used.word;
+  const source = way === "reversed" ? Array.from({ length: n }, (_, at) => n - at) : Array.from({ length: n }, (_, at) => at + 1);
+  const names = [...source.map(at => `x${at}`), ...Array.from({ length: n }, (_, at) => `y${at + 1}`)];
+  const gap = (WIDE - 2 * PAD) / (2 * n - 1);
+  const [x, y] = [at => PAD + at * gap, LINE];
+  const above = way === "attention" ? ABOVE : 24;
+  chain.setAttribute("viewBox", `0 ${LINE - above} ${WIDE} ${above + BELOW}`);
+  const [from, to] = [source.indexOf(word), n + word - 1];
+  const size = Math.min(15, gap * 0.42);
+  const path = way === "attention" ? `M ${x(from)} ${y - size} C ${x(from)} ${y - 70}, ${x(to)} ${y - 70}, ${x(to)} ${y - size}` : `M ${x(from)} ${y} H ${x(to)}`;
+  const node = (name, at) => {
+    const chosen = at === from || at === to;
+    return [
+      svg("circle", { class: `chain-node ${at < n ? "read" : "written"}${chosen ? " chosen" : ""}`, cx: x(at), cy: y, r: size }),
+      svg("text", { class: "chain-name", x: x(at), y: y + size + 18, "text-anchor": "middle", "font-size": Math.min(13, gap * 0.5) }, name),
+    ];
+  };
+  chain.replaceChildren(
+    svg("line", { class: "chain-line", x1: x(0), x2: x(2 * n - 1), y1: y, y2: y }),
+    svg("path", { class: "chain-path", d: path, fill: "none" }),
+    ...names.flatMap(node),
+  );
+}

@@ -1,0 +1,75 @@
+"""A whole sentence squeezed into one vector, and what is left in it of each word."""
+
+from typing import Any
+
+from pydantic import Field
+
+from allyouneed.guide.models import Models
+from allyouneed.guide.widgets.base import FigureError, Inputs, Widget, any_model
+from allyouneed.guide.widgets.recurrences import LONG, influence, recurrent, vector_of
+from allyouneed.guide.widgets.texts import encoded, named
+from allyouneed.models.recurrent import Recurrent
+from allyouneed.models.recurrent.model import Encoder
+from allyouneed.parts.recurrent import RecurrentStack
+from allyouneed.text.vocabulary import Vocabulary
+
+BOOK = (0.1, -0.2, 0.8, 1.3, -0.3)  # the vector of the well-known drawing
+MOST = 60
+SHOWN = 5
+CHECKED = (6, 12, 24, 48)
+
+
+class BottleneckInputs(Inputs):
+    """The first `n` words of a text; an empty `text` is a long one that is here."""
+
+    n: int = Field(6, ge=1, le=MOST)
+    text: str = Field("", max_length=2000)
+    all: bool = False
+    model: str = any_model("zoo:rnnencdec-en-fr", "recurrent-both")
+
+
+def first_word(tokenizer: Vocabulary, model: Recurrent) -> list[float]:
+    """How strongly the first word still moves the vector, in texts of several lengths."""
+    texts = [" ".join(LONG.split()[:count]) for count in CHECKED]
+    return [influence(model, tokenizer.wrap(tokenizer.encode(text)))[1][0] for text in texts]
+
+
+def compute(inputs: BottleneckInputs, models: Models) -> dict[str, Any]:
+    """The vector, what each word still does to it, and what the decoder makes of it."""
+    words = (inputs.text.strip() or LONG).split()[: inputs.n]
+    with recurrent(models, inputs.model) as (pipe, model):
+        if model.config.attention != "none":
+            raise FigureError("error.no-vector")
+        text = " ".join(words)
+        ids = pipe.tokenizer.wrap(encoded(pipe.tokenizer, text, "text", pipe.config.max_length - pipe.n_marks))
+        vector, strengths = influence(model, ids)
+        translation = pipe.translate([text], beam=1)[0].text
+        names = named(pipe.tokenizer, ids)
+        curve = first_word(pipe.tokenizer, model)
+    return {
+        "text": text,
+        "words": len(words),
+        "tokens": names,
+        "vector": vector if inputs.all else vector[:SHOWN],
+        "width": len(vector),
+        "book": BOOK,
+        "burden": {"book": len(words) / len(BOOK), "own": len(words) / len(vector)},
+        "influence": strengths,
+        "checked": CHECKED,
+        "first": curve,
+        "translation": translation,
+        "claims": [
+            {
+                "key": "bottleneck.claim",
+                "word": str(CHECKED[0]),
+                "origin": str(CHECKED[-1]),
+                "value": curve[0] / max(curve[-1], 1e-12),
+                "holds": curve[-1] < curve[0],
+            }
+        ],
+        "model": models.card(inputs.model),
+        "used": {"n": len(words)},
+    }
+
+
+WIDGET = Widget(BottleneckInputs, compute, (influence, vector_of, Encoder.forward, RecurrentStack.forward))

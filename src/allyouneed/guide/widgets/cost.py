@@ -1,0 +1,102 @@
+"""What attention costs in time and memory, and what exact tiles, windows and shared heads save."""
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from allyouneed.guide.models import Models
+from allyouneed.guide.widgets.base import Inputs, Widget
+from allyouneed.guide.widgets.clock import exponent, seconds
+from allyouneed.parts.attention import attend, naive_attend
+from allyouneed.parts.masks import Mask, causal, sliding_window
+from allyouneed.parts.sparse import sparse_attend
+from allyouneed.parts.tiled import SIZE, tiled_attend
+
+LENGTHS = (64, 128, 256, 512, 1024)
+MEASURED_WINDOW = 128  # at most: the lengths that are measured are short
+HEADS, WIDTH = 2, 32  # of what is measured
+NUMBER = 4  # bytes of a weight while it is computed
+
+
+class CostInputs(Inputs):
+    """A decoder of `layers` layers whose `heads` query heads of width `width` share `kv_heads` keys and values, over a
+    text of `n` tokens; numbers of the cache take `bytes`, and a window sees `window` tokens.
+    """
+
+    n: Literal[512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072] = 4096
+    layers: int = Field(32, ge=1, le=126)
+    heads: Literal[1, 2, 4, 8, 16, 32, 64, 128] = 32
+    kv_heads: Literal[1, 2, 4, 8, 16, 32, 64, 128] = 8
+    width: Literal[32, 64, 128, 256] = 128
+    bytes: Literal[1, 2, 4] = 2
+    window: Literal[64, 128, 256, 512, 1024, 4096] = 256
+    again: int = Field(0, ge=0, le=9999)
+
+
+def cache_bytes(inputs: CostInputs, kv_heads: int, n: int) -> int:
+    """Keys and values of every layer: 2 · L · h_kv · d · n numbers."""
+    return 2 * inputs.layers * kv_heads * inputs.width * n * inputs.bytes
+
+
+def triple(n: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Random queries, keys and values."""
+    query, key, value = torch.randn(3, 1, HEADS, n, WIDTH, generator=torch.Generator().manual_seed(n))
+    return query, key, value
+
+
+@lru_cache(maxsize=8)
+def measured(window: int, again: int) -> dict[str, list[float]]:
+    """Milliseconds of one causal lookup at each length, on this machine."""
+    near = causal() & sliding_window(window)
+    works: dict[str, tuple[Callable[..., Tensor], Mask]] = {
+        "naive": (naive_attend, causal()),
+        "tiled": (tiled_attend, causal()),
+        "window": (sparse_attend, near),
+    }
+    with torch.inference_mode():
+        return {
+            name: [1000 * seconds(partial(lookup, *triple(n), mask)) for n in LENGTHS]
+            for name, (lookup, mask) in works.items()
+        }
+
+
+@lru_cache(maxsize=1)
+def difference() -> float:
+    """How far the tiled form lies from the definition at the greatest length, at most."""
+    with torch.inference_mode():
+        x = triple(LENGTHS[-1])
+        return (tiled_attend(*x, causal()) - naive_attend(*x, causal())).abs().max().item()
+
+
+def compute(inputs: CostInputs, models: Models) -> dict[str, Any]:
+    """Formulas as numbers, and times."""
+    kv_heads = min(inputs.kv_heads, inputs.heads)
+    n, seen = inputs.n, min(inputs.window, inputs.n)
+    times = measured(min(inputs.window, MEASURED_WINDOW), inputs.again)
+    return {
+        "operations": {
+            "full": 4 * n * n * inputs.heads * inputs.width,
+            "window": 4 * n * seen * inputs.heads * inputs.width,
+        },
+        "weights": {"naive": inputs.heads * n * n * NUMBER, "tiled": inputs.heads * min(SIZE, n) ** 2 * NUMBER},
+        "cache": {
+            "own": cache_bytes(inputs, kv_heads, n),
+            "all": cache_bytes(inputs, inputs.heads, n),
+            "window": cache_bytes(inputs, kv_heads, seen),
+        },
+        "saved": inputs.heads / kv_heads,
+        "groups": [inputs.heads // kv_heads] * kv_heads,
+        "lengths": LENGTHS,
+        "times": times,
+        "exponents": {name: exponent(list(LENGTHS), curve) for name, curve in times.items()},
+        "difference": difference(),
+        "measured": {"heads": HEADS, "width": WIDTH},
+        "used": {"kv_heads": kv_heads},
+    }
+
+
+WIDGET = Widget(CostInputs, compute, (cache_bytes, tiled_attend, sparse_attend, attend, naive_attend))

@@ -1,0 +1,205 @@
+"""The block that repeats: attention, a network for each position, a way around each, and where its norms stand."""
+
+from functools import lru_cache, partial
+from typing import Any, Literal, cast
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from allyouneed.guide.models import Models
+from allyouneed.guide.widgets.base import FigureError, Inputs, Widget, any_model
+from allyouneed.guide.widgets.self_attention import EXAMPLE
+from allyouneed.guide.widgets.texts import encoded, named, row
+from allyouneed.models.layers import Layer, Stack
+from allyouneed.models.transformer import Transformer, TransformerConfig
+from allyouneed.parts.block import Residual
+from allyouneed.parts.feedforward import FeedForward
+from allyouneed.pipeline import LanguageModel, Pipeline, Translator
+from allyouneed.tasks.hypotheses import encode
+
+LONGEST_SENTENCE = 64  # tokens
+WIDTH, HEADS, INNER = 256, 4, 4  # of the fresh models; the inner width is so many times the outer
+VOCABULARY = 1000
+TOKENS = 64  # that a fresh model guesses where gradients are measured
+Block = Literal["model", "post", "pre"]
+Activation = Literal["relu", "gelu", "swiglu"]
+
+
+class EncoderLayerInputs(Inputs):
+    """`block` is the loaded model's own, or a fresh one with its norms after the sum ("post", the paper's) or before
+    the sub-layer ("pre"). `box` counts the boxes of the block from 1.
+    """
+
+    block: Block = "model"
+    activation: Activation = "relu"
+    layers: int = Field(6, ge=1, le=12)
+    layer: int = Field(0, ge=0, le=127)
+    box: int = Field(1, ge=1, le=8)
+    sentence: str = Field("", max_length=2000)
+    model: str = any_model("zoo:en-fr", "encoder", "decoder", "both")
+
+
+class BlockInputs(EncoderLayerInputs):
+    """The same, as the block is built today."""
+
+    block: Block = "pre"
+    activation: Activation = "swiglu"
+
+
+def fresh_config(block: str, activation: Activation, layers: int) -> TransformerConfig:
+    """An encoder that nobody has trained."""
+    return TransformerConfig(
+        vocab_size=VOCABULARY,
+        d_model=WIDTH,
+        n_heads=HEADS,
+        # A gate is a third matrix: two thirds of the width keep the number of parameters (Shazeer 2020, section 3.1).
+        d_ff=INNER * WIDTH * 2 // 3 if activation == "swiglu" else INNER * WIDTH,
+        n_encoder_layers=layers,
+        n_decoder_layers=0,
+        max_length=LONGEST_SENTENCE,
+        norm_placement="post" if block == "post" else "pre",
+        final_norm=block != "post",
+        activation="silu" if activation == "swiglu" else activation,
+        gated=activation == "swiglu",
+        dropout=0.0,
+    )
+
+
+@lru_cache(maxsize=8)
+def fresh(block: str, activation: Activation, layers: int) -> Transformer:
+    """A model of that config, always from the same seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        return Transformer(fresh_config(block, activation, layers)).eval()
+
+
+def order_of(layer: Layer) -> list[tuple[str, nn.Module | None]]:
+    """The boxes of a layer from below: (kind, the module whose output it is; None for a sum)."""
+    residuals = cast(list[Residual], list(layer.residuals))
+    parts: list[tuple[str, nn.Module]] = [("attention", layer.self_attention), ("ffn", layer.feed_forward)]
+    if hasattr(layer, "cross_attention"):
+        parts.insert(1, ("cross", layer.cross_attention))
+    boxes: list[tuple[str, nn.Module | None]] = []
+    for residual, part in zip(residuals, parts, strict=True):
+        norm = ("norm", residual.norm)
+        boxes += [norm, part, ("add", None)] if residual.placement == "pre" else [part, ("add", None), norm]
+    return boxes
+
+
+def walk(layer: Layer, run: Any) -> list[dict[str, Any]]:
+    """Runs the model and notes what comes out of each box of the layer: its kind and the tensor [T, D]. A sum is what
+    goes into the norm after it, or what comes out of the residual block.
+    """
+    seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
+
+    def note(module: nn.Module, given: tuple[Any, ...], made: Any) -> None:
+        seen[module] = (given[0][0], made[0])
+
+    boxes = order_of(layer)
+    watched = [module for _, module in boxes if module is not None] + list(layer.residuals)
+    handles = [module.register_forward_hook(note) for module in watched]
+    try:
+        run()
+    finally:
+        for handle in handles:
+            handle.remove()
+    found: list[dict[str, Any]] = []
+    residuals = iter(cast(list[Residual], list(layer.residuals)))
+    for kind, module in boxes:
+        if module is not None:
+            found.append({"kind": kind, "tensor": seen[module][1]})
+            continue
+        residual = next(residuals)
+        x, out = seen[residual]
+        total = out if residual.placement == "pre" else seen[residual.norm][0]
+        found.append({"kind": "add", "tensor": total, "share": size(total - x) / size(total)})
+    found[0]["x"] = seen[layer.residuals[0]][0]
+    return found
+
+
+def size(x: Tensor) -> float:
+    """The mean length of the vectors of a sentence, [T, D]."""
+    return x.norm(dim=-1).mean().item()
+
+
+def gradients(block: str, activation: Activation, layers: int) -> list[float]:
+    """The size of the gradient of each layer's last matrix before any training, by the loss of guessing random tokens
+    (as in Xiong 2020, figure 3).
+    """
+    model = fresh(block, activation, layers)
+    tokens = torch.randint(VOCABULARY, (2, 1, TOKENS), generator=torch.Generator().manual_seed(2))
+    with torch.enable_grad():
+        logits = model.logits(model.encode(tokens[0]).states)
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), tokens[1].flatten())
+        weights = [cast(FeedForward, layer.feed_forward).outer.weight for layer in model.encoder]
+        found = torch.autograd.grad(loss, weights)
+    return [gradient.norm().item() for gradient in found]
+
+
+@lru_cache(maxsize=32)
+def curves(activation: Activation, layers: int) -> dict[str, list[float]]:
+    """The gradients of both blocks."""
+    return {block: gradients(block, activation, layers) for block in ("post", "pre")}
+
+
+def stack_of(model: Transformer) -> Stack:
+    """The encoder, or of a decoder alone that."""
+    return model.encoder if model.config.n_encoder_layers else model.decoder
+
+
+def trained(inputs: EncoderLayerInputs, pipe: Pipeline, written: list[int]) -> tuple[list[int], Transformer, Any]:
+    """The loaded model, what it reads, and how it is run."""
+    model = pipe.model
+    if model.config.parallel_residual:
+        raise FigureError("error.parallel")
+    if isinstance(pipe, LanguageModel):
+        ids = [*pipe.opening, *written]
+        return ids, model, lambda: model.decode(row(ids))
+    ids = pipe.tokenizer.wrap(written)
+    if isinstance(pipe, Translator):
+        return ids, model, lambda: encode(model, pipe.tokenizer, [written])
+    return ids, model, lambda: model.encode(row(ids))
+
+
+@torch.no_grad()
+def compute(inputs: EncoderLayerInputs, models: Models) -> dict[str, Any]:
+    """The boxes of a layer in their order, what comes out of each, and the gradients of fresh blocks."""
+    with models.use(inputs.model, Pipeline) as pipe:
+        longest = min(pipe.config.max_length - pipe.n_marks, LONGEST_SENTENCE - 2)
+        written = encoded(pipe.tokenizer, inputs.sentence or EXAMPLE, "sentence", longest)
+        ids, model, run = trained(inputs, pipe, written)
+        tokens, sentence = named(pipe.tokenizer, ids), pipe.tokenizer.decode(written)
+        if inputs.block != "model":
+            model = fresh(inputs.block, inputs.activation, inputs.layers)
+            run = partial(model.encode, row([token % VOCABULARY for token in ids]))
+        stack = stack_of(model)
+        number = min(inputs.layer, len(stack) - 1)
+        boxes = walk(stack[number], run)
+    config = model.config
+    box = min(inputs.box, len(boxes))
+    return {
+        "tokens": tokens,
+        "sentence": sentence,
+        "boxes": [
+            {"kind": found["kind"], "size": size(found["tensor"])}
+            | ({"share": found["share"]} if "share" in found else {})
+            for found in boxes
+        ],
+        "entering": size(boxes[0]["x"]),
+        "shape": list(boxes[0]["x"].shape),
+        "cells": boxes[box - 1]["tensor"],
+        "widths": {"d_model": config.d_model, "d_ff": config.d_ff, "layers": len(stack), "heads": config.n_heads},
+        "placement": config.norm_placement,
+        "norm": config.norm,
+        "activation": "swiglu" if config.gated else config.activation,
+        "gradients": curves(inputs.activation, inputs.layers),
+        "model": models.card(inputs.model),
+        "used": {"box": box, "layer": number},
+        "limits": {"box": len(boxes), "layer": len(stack) - 1},
+    }
+
+
+CODE = (Layer.forward, Residual.forward, FeedForward.forward, walk, gradients)
+WIDGET = Widget(EncoderLayerInputs, compute, CODE)
+BLOCK = Widget(BlockInputs, compute, CODE)

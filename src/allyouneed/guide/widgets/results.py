@@ -1,0 +1,57 @@
+"""What the paper reported, and what the models that ship here reached: two scales, side by side."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from allyouneed.checkpoints.native import METRICS
+from allyouneed.guide.models import Models
+from allyouneed.guide.widgets.base import Inputs, Widget
+from allyouneed.pipeline import Translator, place_of, shipped
+
+
+class ResultsInputs(Inputs):
+    """Nothing to set: the numbers are those of the models that ship."""
+
+
+@dataclass(frozen=True)
+class Cited:
+    """A number of a paper: a name for it, and where it stands there."""
+
+    key: str
+    value: float
+    source: str
+
+
+CITED = (
+    Cited("en-fr", 41.0, "vaswani2017:version 1, table 2"),
+    Cited("en-fr-later", 41.8, "vaswani2017:version 5, table 2"),
+    Cited("en-de", 28.4, "vaswani2017:table 2"),
+    Cited("hours", 12, "vaswani2017:section 5.2"),
+    Cited("processors", 8, "vaswani2017:section 5.2"),
+    Cited("parsing", 91.3, "vaswani2017:table 4"),
+    Cited("base", 65, "vaswani2017:table 3"),
+    Cited("big", 213, "vaswani2017:table 3"),
+)
+
+
+def reached(name: str) -> dict[str, Any]:
+    """The last line of a training's record: what the model reached, and how long that took."""
+    path = place_of(name) / METRICS
+    last = json.loads(path.read_text(encoding="utf-8").splitlines()[-1])
+    return {
+        "bleu": last.get("validation_bleu"),
+        "perplexity": last["validation_perplexity"],
+        "minutes": last["seconds"] / 60,
+    }
+
+
+def compute(inputs: ResultsInputs, models: Models) -> dict[str, Any]:
+    """The paper's numbers, and a row for each translator that ships."""
+    cards = [models.card(name) for name in shipped("both")]
+    usable = [card for card in cards if "problem" not in card]
+    rows = [{"name": card["name"], "parameters": card["parameters"], **reached(card["name"])} for card in usable]
+    return {"cited": [vars(cited) for cited in CITED], "rows": rows}
+
+
+WIDGET = Widget(ResultsInputs, compute, (reached, Translator.translate))

@@ -1,0 +1,1 @@
+"""Questions about points in the plane whose answers are rows of the points themselves."""

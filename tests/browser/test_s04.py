@@ -1,0 +1,68 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+NAME = "alignment"
+
+
+@pytest.fixture(scope="module", params=["ko", "en"])
+def reader(request: Any, open_page: Callable[..., Any]) -> Any:
+    return open_page(f"/?lang={request.param}")
+
+
+def cells(reader: Any, figure: Any) -> np.ndarray:
+    if figure.locator('[data-panel="table"]').get_attribute("aria-expanded") != "true":
+        figure.locator('[data-panel="table"]').click()
+    found = reader.values(NAME, "table.cell.")
+    rows, columns = (max(int(key.split(".")[axis]) for key in found) + 1 for axis in (0, 1))
+    return np.array([[found[f"{r}.{c}"] for c in range(columns)] for r in range(rows)])
+
+
+def test_rows_are_what_is_written_and_columns_what_was_read(reader: Any) -> None:
+    figure = reader.figure(NAME)
+    weights = cells(reader, figure)
+    tokens = figure.locator(".stage .tokens")
+    assert weights.shape == (tokens.nth(1).locator(".token").count(), tokens.nth(0).locator(".token").count())
+    assert weights.sum(1) == pytest.approx(np.ones(len(weights)), abs=1e-3)
+    assert (reader.value(NAME, "legend.low"), reader.value(NAME, "legend.high")) == (0, 1)
+
+
+def test_european_economic_area_runs_backwards(reader: Any) -> None:
+    figure = reader.figure(NAME)
+    chips = figure.locator(".claim")
+    assert [chips.nth(at).get_attribute("data-holds") for at in range(3)] == ["true"] * 3
+    assert "zone → Area" in chips.first.inner_text()
+
+
+def test_pointer_and_keys_read_the_same(reader: Any) -> None:
+    figure = reader.figure(NAME)
+    weights = cells(reader, figure)
+    grid = figure.locator(".heat-cells")
+    box = grid.bounding_box()
+    grid.hover(position={"x": box["width"] * 1.5 / weights.shape[1], "y": box["height"] * 0.5 / len(weights)})
+    assert reader.value(NAME, "reading") == pytest.approx(weights[0, 1])
+    grid.press("ArrowDown")
+    assert reader.value(NAME, "reading") == pytest.approx(weights[1, 1])
+
+
+def test_without_attention_tokens_are_lost(reader: Any) -> None:
+    figure = reader.figure(NAME)
+    assert reader.value(NAME, "accuracy") == 1
+    reader.set(NAME, {"attention": "uniform"})
+    assert reader.value(NAME, "accuracy") < 1
+    figure.locator('[data-panel="reset"]').click()
+    reader.wait(NAME)
+
+
+def test_edited_sentence_is_translated_anew(reader: Any) -> None:
+    figure = reader.figure(NAME)
+    before = figure.locator(".whole q").inner_text()
+    figure.locator('[data-field="source"]').fill("The cat sat on the mat .")
+    reader.page.wait_for_function("() => location.hash.includes('source=')")
+    reader.wait(NAME)
+    assert figure.locator(".whole q").inner_text() != before
+    assert reader.page.locator('#s4 .cited[value="1000"]').count() == 1
+    figure.locator('[data-panel="reset"]').click()
+    reader.wait(NAME)

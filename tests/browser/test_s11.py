@@ -1,0 +1,67 @@
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module", params=["ko", "en"])
+def reader(request: Any, open_page: Callable[..., Any]) -> Any:
+    return open_page(f"/?lang={request.param}")
+
+
+def test_results_are_cited_beside_our_own(reader: Any) -> None:
+    figure = reader.figure("results")
+    cited = figure.locator(".cards .cited").evaluate_all("all => all.map(node => [node.value, node.dataset.source])")
+    assert {value for value, _ in cited} == {"41", "41.8", "28.4", "12", "8", "91.3", "65", "213"}
+    assert all(re.match(r"vaswani2017:.*(table|section) \d", source) for _, source in cited)
+    figure.locator("details summary").click()
+    assert figure.locator('details .cited[value="41.8"]').is_visible()
+    assert reader.value("results", "ours.bleu.zoo:en-fr") > 20
+
+
+@pytest.mark.parametrize(("n", "pairs"), [(500, 250_000), (1000, 1_000_000)])
+def test_pairs_and_paths(reader: Any, n: int, pairs: int) -> None:
+    reader.figure("path-length")
+    reader.set("path-length", {"n": n})
+    assert reader.value("path-length", "pairs") == pairs
+    paths = reader.values("path-length", "path.")
+    assert paths["recurrent"] == n - 1
+    assert paths["attention"] == 1
+    assert paths["restricted"] == -(-n // 64)
+    assert paths["convolution"] == -(-n // 3)
+    for kind in ("recurrent", "attention"):
+        reader.set("path-length", {"kind": kind})
+        assert reader.value("path-length", "path") == paths[kind]
+
+
+def test_times_are_measured_and_read_out(reader: Any) -> None:
+    figure = reader.figure("path-length")
+    field = figure.locator(".plot-field")
+    field.focus()
+    field.press("End")
+    assert reader.value("path-length", "time.x") == 2048
+    times = [reader.value("path-length", f"time.{at}.reading") for at in range(4)]
+    assert all(time > 0 for time in times)
+    field.press("ArrowLeft")
+    assert reader.value("path-length", "time.x") == 1024
+    slope = reader.value("path-length", "slope.attention")
+    note = reader.text("path-length.slope-odd")
+    assert (1.2 <= slope <= 2.3) != (note in figure.inner_text())
+
+
+def test_titles_say_the_same_to_pointer_and_keys(reader: Any) -> None:
+    figure = reader.figure("meme")
+    chips = figure.locator(".titles button")
+    about = figure.locator(".title-about")
+    chips.nth(3).hover()
+    hovered = about.inner_text()
+    chips.nth(2).focus()
+    assert about.inner_text() != hovered
+    chips.nth(2).press("ArrowRight")
+    assert about.inner_text() == hovered
+    figure.locator('[data-field="query"]').fill("textbooks")
+    reader.wait("meme")
+    assert chips.all_inner_texts() == ["Textbooks Are All You Need"]
+    figure.locator('[data-field="query"]').fill("")
+    reader.wait("meme")
