@@ -46,14 +46,7 @@ STATES: dict[str, dict[str, Any]] = {
     "families": {"word": "mat"},
 }
 LISTED = {"scaling": {"d_k": 8}, "heads": {"h": 4}}  # what those places stand for
-UPON_REQUEST = ("length-quality",)
-FEW = {
-    "order-blind": 1,
-    "meme": 0,
-    "length-quality": 0,
-    "memory": 1,
-    "order": 2,
-}  # figures that hold fewer numbers of their own
+FEW = {"order-blind": 1, "meme": 0}  # figures that hold fewer numbers of their own
 HIDDEN = ("reading", "row-sum", "typical")  # numbers of a picture that are not in its table
 
 
@@ -127,8 +120,6 @@ def test_table_holds_the_numbers_of_the_picture(story: Any, name: str) -> None:
 @EACH
 def test_picture_is_saved_as_svg_and_png(story: Any, name: str, tmp_path: Path) -> None:
     figure = story.figure(name)
-    if name in UPON_REQUEST:
-        pytest.skip("this figure has no number before it is asked to measure")
     content = panel(figure, "picture")
     saved = {}
     for kind in ("svg", "png"):
@@ -202,8 +193,6 @@ def cell(browser: Any) -> Iterator[Any]:
 
 @EACH
 def test_bundle_draws_the_same_figure_in_a_notebook(cell: Any, site: Any, name: str) -> None:
-    if name in UPON_REQUEST:
-        pytest.skip("this figure has no number before it is asked to measure")
     widget = WIDGETS[name]
     result = widget.answer({}, site.models)
     state = {"name": name, "lang": "en", "strings": strings("en"), "fields": widget.fields(), "code": widget.sources()}

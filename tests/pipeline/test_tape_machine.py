@@ -55,7 +55,15 @@ def test_heads_are_where_their_weights_are(copied: Copied) -> None:
     weights = copied.turns.addresses.sharpened
     assert weights.shape == (9, 3, 12)
     assert copied.written_slots == [int(weights[step, 2].argmax()) for step in range(4)]
-    assert copied.read_slots == [int(weights[step, 0].argmax()) for step in range(5, 9)]
+    steps = range(5 - copied.lead, 9 - copied.lead)
+    assert copied.read_slots == [int(weights[step, 0].argmax()) for step in steps]
+
+
+def test_shipped_machine_reads_each_row_where_it_was_written_a_step_ahead() -> None:
+    found = load("zoo:ntm-copy", TapeMachine).copy(draw_bits(20, 8, 1))
+    assert (found.wrong, found.lead) == (0, 1)
+    assert found.read_slots == found.written_slots == found.read_with(1)
+    assert found.read_with(0) != found.written_slots
 
 
 def test_stages_of_a_step_have_their_numbers(copied: Copied) -> None:
@@ -84,7 +92,11 @@ def test_other_rules_can_stand_in(machine: TapeMachine, copied: Copied) -> None:
 def test_files_hold_what_they_say(copied: Copied, tmp_path: Path) -> None:
     for suffix, start in ((".png", b"\x89PNG"), (".svg", b"<?xml")):
         copied.save(tmp_path / f"copy{suffix}")
-        assert (tmp_path / f"copy{suffix}").read_bytes().startswith(start)
+        content = (tmp_path / f"copy{suffix}").read_bytes()
+        assert content.startswith(start)
+        for _ in range(3):
+            copied.save(tmp_path / f"copy{suffix}")
+            assert (tmp_path / f"copy{suffix}").read_bytes() == content
     assert f"4 rows copied, {copied.wrong} of 12 bits wrong" in (tmp_path / "copy.svg").read_text("utf-8")
     copied.save(tmp_path / "copy.json")
     assert json.loads((tmp_path / "copy.json").read_text()) == json.loads(json.dumps(copied.to_dict()))

@@ -3,6 +3,7 @@
 import html
 import io
 import json
+import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 Matrix = npt.NDArray[np.float32]
 
 DIGITS = 6  # of a weight in JSON: float32 has about seven
+CLIP = re.compile(rb'(?<=url\(#)p[0-9a-f]{10}(?=\))|(?<=<clipPath id=")p[0-9a-f]{10}(?=")')
 SHADES = " ·░▒▓█"  # from 0 to the largest weight, for a terminal
 # Tried in this order, so that Latin, Korean, Chinese and Japanese labels find their letters where the machine has them.
 FONTS = ("DejaVu Sans", "NanumGothic", "Noto Sans CJK KR", "Noto Sans KR", "Malgun Gothic", "Apple SD Gothic Neo")
@@ -43,7 +45,11 @@ def file_of(figure: "Figure", suffix: str) -> bytes:
     """A figure as ".png" or ".svg". The same figure gives the same bytes."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format=suffix[1:], metadata={"Date": None} if suffix == ".svg" else None)
-    return buffer.getvalue()
+    if suffix != ".svg":
+        return buffer.getvalue()
+    # matplotlib names some shapes that cut others by where they lie in memory: here they are numbered.
+    numbers: dict[bytes, int] = {}
+    return CLIP.sub(lambda found: b"clip%d" % numbers.setdefault(found[0], len(numbers)), buffer.getvalue())
 
 
 def image(weights: Matrix, rows: Sequence[str], columns: Sequence[str], *, title: str, suffix: str) -> bytes:

@@ -64,9 +64,21 @@ class Copied:
         return self.weights[: len(self.asked), self.n_readers].argmax(-1).tolist()
 
     @property
+    def lead(self) -> int:
+        """How many steps before it is written out a row is read: 1 where the machine reads ahead, into its controller,
+        which meets more of the rows in the slots that they were written in; else 0.
+        """
+        return max((0, 1), key=lambda lead: sum(map(int.__eq__, self.read_with(lead), self.written_slots)))
+
+    @property
     def read_slots(self) -> list[int]:
-        """The slot from which each row was read: where the first head that reads was most."""
-        return self.weights[-len(self.asked) :, 0].argmax(-1).tolist()
+        """The slot from which each row was read: where the first head that reads was most, `lead` steps before."""
+        return self.read_with(self.lead)
+
+    def read_with(self, lead: int) -> list[int]:
+        """Where the first head that reads was most, so many steps before each row is written out."""
+        end = len(self.weights) - lead
+        return self.weights[end - len(self.asked) : end, 0].argmax(-1).tolist()
 
     def stages(self, step: int, head: int) -> dict[str, list[float]]:
         """One head's weighting after each stage of a step, [N] each, and the numbers that the controller said."""
@@ -92,6 +104,7 @@ class Copied:
             "chances": self.chances.tolist(),
             "written_slots": self.written_slots,
             "read_slots": self.read_slots,
+            "lead": self.lead,
             "weights": self.weights.tolist(),
         }
 

@@ -69,6 +69,12 @@ def curve(metric: Metric, texts: tuple[tuple[str, ...], ...], count: int, seed: 
     ]
 
 
+def extremes(values: list[float | None]) -> dict[str, float]:
+    """The score where it is best and in the longest sentences; nothing where no bin has any."""
+    there = [value for value in values if value is not None]
+    return {"best": max(there), "longest": there[-1]} if there else {}
+
+
 def claims(vector: list[float | None], search: list[float | None]) -> list[dict[str, Any]]:
     """In the longest bin the decoder that looks back is not worse, and the one vector fell below its own best."""
     ours, theirs = [value for value in vector if value is not None], [value for value in search if value is not None]
@@ -103,6 +109,7 @@ def compute(inputs: LengthQualityInputs, models: Models) -> dict[str, Any]:
         "lengths": [high for _, high in BINS],
         "counts": [len(pairs) for pairs in binned(inputs.sentences, inputs.seed)],
         "curves": curves,
+        "extremes": {kind: extremes(values) for kind, values in curves.items()},
         "claims": claims(curves["vector"], curves["search"]),
         "model": models.card(MODELS["vector"]),
     }

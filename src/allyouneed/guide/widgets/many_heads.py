@@ -193,7 +193,12 @@ def compute(inputs: HeadsInputs, models: Models) -> dict[str, Any]:
         "own": {"heads": seen.attention.n_heads, "width": seen.attention.d_head, "d_model": seen.x.shape[-1]},
         "paper": {"width": PAPER_WIDTH // inputs.h, "d_model": PAPER_WIDTH, "parameters": 4 * PAPER_WIDTH**2},
         "operations": 2 * 4 * PAPER_WIDTH**2 * len(ids) + 2 * 2 * PAPER_WIDTH * len(ids) ** 2,
-        "loss": {"whole": whole, "without": losses, "now": whole if out < 0 else losses[out]},
+        "loss": {
+            "whole": whole,
+            "without": losses,
+            "added": [loss - whole for loss in losses],
+            "now": whole if out < 0 else losses[out],
+        },
         "model": models.card(inputs.model),
         "used": {"layer": places.layer, "head": head, "out": out},
         "limits": {"layer": places.layers - 1, "head": len(shown) - 1, "out": len(losses) - 1},

@@ -1,7 +1,5 @@
 """A network with a tape beside it, copying bits: where its heads are, and the four stages that move them."""
 
-from collections import Counter
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
@@ -72,7 +70,8 @@ def compute(inputs: MemoryInputs, models: Models) -> dict[str, Any]:
         "memory": found.turns.memory[step - 1, :used],
         "written_slots": found.written_slots,
         "read_slots": found.read_slots,
-        "matching": in_step(found.written_slots, found.read_slots, weights.shape[-1]),
+        "matching": sum(one == other for one, other in zip(found.written_slots, found.read_slots, strict=True)),
+        "lead": found.lead,
         "model": models.card(inputs.model),
         "used": {"step": step, "rows": count},
         "limits": {"step": steps},
@@ -82,11 +81,3 @@ def compute(inputs: MemoryInputs, models: Models) -> dict[str, Any]:
 WIDGET = Widget(
     MemoryInputs, compute, (address, by_content, interpolate, naive_shift, naive_sharpen, NeuralTuringMachine.trace)
 )
-
-
-def in_step(written: Sequence[int], read: Sequence[int], slots: int) -> int:
-    """How many rows were read at the commonest distance from where they were written: a head may always read the slot
-    beside, since what it writes and what it reads are told it at different steps.
-    """
-    distances = Counter((other - one) % slots for one, other in zip(written, read, strict=True))
-    return max(distances.values(), default=0)

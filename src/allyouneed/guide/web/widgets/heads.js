@@ -67,12 +67,12 @@ function draw(kit, result, parts) {
   parts.title.textContent = t("heads.one", { number: used.head });
   const labels = names.map(name => tokenText(t, name));
   parts.map.draw({ cells: cells[used.head], rows: labels, columns: labels, span: 1, digits: 2 });
-  const { whole, without, now } = result.loss;
-  const reach = Math.max(...without.map(value => Math.abs(value - whole)), 1e-9);
+  const { whole, added, now } = result.loss;
+  const reach = Math.max(...added.map(Math.abs), 1e-9);
   parts.losses.draw(
-    without.map((value, at) => ({
+    added.map((value, at) => ({
       label: t("heads.without", { number: at }),
-      key: `loss.${at}`, value: value - whole, share: Math.max(value - whole, 0) / reach, digits: 3, marked: at === used.out,
+      key: `loss.${at}`, value, share: Math.max(value, 0) / reach, digits: 3, marked: at === used.out,
       pick: () => kit.set("out", at === used.out ? -1 : at),
     })),
   );

@@ -6,6 +6,7 @@ import { matrixTable, measure, part, told } from "../lib/parts.js";
 import { plot } from "../lib/plot.js";
 
 const STAGES = ["content", "interpolated", "shifted", "sharpened"];
+const SAID = ["strength", "gate", "shifts", "power"]; // what the controller tells a head
 
 function build(kit) {
   const { t } = kit;
@@ -34,6 +35,7 @@ function build(kit) {
     draw: result => draw(kit, result, parts),
     tables: result => [
       { caption: t("memory.stages"), columns: [t("memory.slot-name"), ...STAGES.map(name => t(`memory.${name}`))], rows: result.stages.content.map((_, slot) => [String(slot), ...STAGES.map(name => ({ key: `table.${name}.${slot}`, value: result.stages[name][slot], digits: 4 }))]) },
+      { caption: t("memory.orders"), columns: [t("memory.order"), t("memory.value")], rows: SAID.flatMap(name => result.said[name].map((value, at) => [`${t(`memory.${name}`)}${result.said[name].length > 1 ? ` ${at + 1}` : ""}`, { key: `table.said.${name}.${at}`, value, digits: 4 }])) },
       matrixTable(t("memory.copied"), "copied", result.chances, result.chances.map((_, at) => String(at + 1)), result.chances[0].map((_, at) => String(at + 1))),
     ],
   };
@@ -82,5 +84,5 @@ function draw(kit, result, parts) {
     measure(t("memory.shifts"), el("span", {}, result.said.shifts.map((value, at) => [at ? " " : "", out(`shift.${at}`, value, 2)]))),
     measure(t("memory.power"), out("power", result.said.power[0], 2)),
   );
-  parts.sums.replaceChildren(...STAGES.map(name => measure(`Σ ${t(`memory.${name}`)}`, out(`sum.${name}`, result.sums[name], 3))), measure(t("memory.matching"), el("span", {}, out("matching", result.matching, 0), " / ", out("rows", used.rows, 0))));
+  parts.sums.replaceChildren(...STAGES.map(name => measure(`Σ ${t(`memory.${name}`)}`, out(`sum.${name}`, result.sums[name], 3))), measure(t("memory.matching"), el("span", {}, out("matching", result.matching, 0), " / ", out("rows", used.rows, 0))), measure(t("memory.lead"), out("lead", result.lead, 0)));
 }

@@ -24,7 +24,8 @@ function build(kit) {
       groups.replaceChildren(...found.map(([model, orders]) => group(kit, model, orders)));
     },
     tables: result => [
-      { caption: t("order.given"), columns: ["", t("order.difference")], rows: [[t("order.set"), { key: "table.set", value: result.set, digits: 8 }], [t("order.sequence"), { key: "table.sequence", value: result.sequence, digits: 6 }]] },
+      { caption: t("order.given"), columns: [t("order.place"), ...[1, 2].flatMap(at => [t("order.nth", { at }), t("order.nth-sorted", { at })])], rows: result.given[0].map((_, place) => [String(place + 1), ...result.given.flatMap((numbers, at) => [{ key: `table.given.${at}.${place}`, value: numbers[place], digits: 2 }, { key: `table.sorted.${at}.${place}`, value: result.sorted[at][place], digits: 2 }])]) },
+      { caption: t("order.differences"), columns: [t("order.reader"), t("order.difference")], rows: [[t("order.set"), { key: "table.set", value: result.set, digits: 8 }], [t("order.sequence"), { key: "table.sequence", value: result.sequence, digits: 6 }]] },
       ...Object.entries(result.perplexities).map(([model, orders]) => ({ caption: model, columns: [t("order.order-name"), t("order.perplexity")], rows: Object.entries(orders).map(([order, value]) => [t(`order.${order.replaceAll(" ", "-")}`), { key: `table.${model}.${order}`, value, digits: 2 }]) })),
     ],
   };
