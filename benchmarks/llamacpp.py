@@ -1,7 +1,7 @@
 """llama.cpp as a peer, where its Python binding is installed: the same weights in its file, and its greedy writing.
 
 The binding compiles llama.cpp for the machine that it is installed on, so it is no dependency of the project:
-`pip install llama-cpp-python`.
+`pip install llama-cpp-python`, which needs a C++ compiler.
 """
 
 from __future__ import annotations
