@@ -179,3 +179,51 @@ def test_tapped_bar_opens_its_sentence(visit: Callable[..., Any]) -> None:
     assert bars(figure).nth(2).get_attribute("aria-pressed") == "true"
     assert "ouse" in figure.locator(".picks").inner_text()
     assert figure.locator(".picks .token").first.is_visible()
+
+
+@LANGUAGES
+def test_neighbours_alone_do_not_see_far_back(visit: Callable[..., Any], lang: str) -> None:
+    reader = visit(f"/?lang={lang}")
+    figure = reader.figure(NAME)
+    assert not figure.locator('input[data-field="order"]').is_visible()
+    figure.locator("button.stretch").click()
+    reader.wait(NAME)
+    assert boxes(figure).count() == 2
+    claim = figure.locator(".claim").nth(1)
+    assert claim.get_attribute("data-holds") == "true"
+    reader.set(NAME, {"reader": "counts"})
+    assert claim.get_attribute("data-holds") == "false"
+    assert reader.value(NAME, "claim.ate") == 0
+    assert "3-gram" in figure.locator("details.chip").inner_text()
+    reader.set(NAME, {"order": 2})
+    assert "2-gram" in figure.locator("details.chip").inner_text()
+
+
+def test_two_words_change_places(visit: Callable[..., Any]) -> None:
+    reader = visit("/?lang=en")
+    figure = reader.figure(NAME)
+    words = figure.locator("button.word")
+    before = reader.value(NAME, "sentence.0")
+    words.nth(0).scroll_into_view_if_needed()
+    source, target = words.nth(1).bounding_box(), words.nth(0).bounding_box()
+    mouse = reader.page.mouse
+    mouse.move(source["x"] + 5, source["y"] + 5)
+    mouse.down()
+    mouse.move(target["x"] + 5, target["y"] + 5)
+    mouse.up()
+    reader.wait(NAME)
+    assert boxes(figure).first.input_value() == "mouse The ate the cheese."
+    for at in (0, 1):  # by keys, and back again
+        words.nth(at).press("Enter")
+    reader.wait(NAME)
+    assert boxes(figure).first.input_value() == "The mouse ate the cheese."
+    words.nth(1).focus()
+    words.nth(1).press("ArrowLeft")
+    assert words.nth(0).evaluate("node => node === document.activeElement")
+    boxes(figure).first.fill("The mouse ate the cheese .")
+    reader.wait(NAME)
+    for at in (1, 4):
+        words.nth(at).click()
+    reader.wait(NAME)
+    assert boxes(figure).first.input_value() == "The cheese ate the mouse ."
+    assert reader.value(NAME, "sentence.0") < before / 100

@@ -11,9 +11,12 @@ from torch import Tensor, nn
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import FigureError, Inputs, Widget, any_model
-from allyouneed.guide.widgets.texts import encoded, named, row
+from allyouneed.guide.widgets.counts import card, counted
+from allyouneed.guide.widgets.texts import covering, encoded, named, row
+from allyouneed.models.ngram import NGram
 from allyouneed.models.transformer import Transformer
 from allyouneed.pipeline import LanguageModel
+from allyouneed.text.vocabulary import Vocabulary
 
 LONGEST_TEXT = 8000  # characters of all sentences together
 LONGEST_SENTENCE = 4096  # tokens
@@ -23,18 +26,23 @@ READABLE = 0.001  # smaller chances are written as a power of ten
 LARGEST_SURPRISE = 20.0  # bits, where the bar over a token has its full height
 LAST_WORDS = 40  # characters before a token, as its title says them
 EXAMPLES = ("The mouse ate the cheese.", "The cheese ate the mouse.", "Mouse the the cheese ate.")
+APART = ("The mouse in the old house ate the cheese.", "The cheese in the old house ate the mouse.")
+TOLD = "ate"  # the word that what stood first should tell
 
+Reader = Literal["model", "counts"]
 Unit = Literal["p", "log2", "perplexity"]
 Number = float | tuple[float, int]  # a mantissa and its power of ten, where it is too small to be read otherwise
 
 
 class SentencesInputs(Inputs):
-    """One to five `sentences`, a line each. `selected` counts them from 1, and `token` the tokens of the selected one
-    from 1; token 0 stands for the least likely.
+    """One to five `sentences`, a line each, read by the model or by counts of `order` tokens. `selected` counts them
+    from 1, and `token` the tokens of the selected one from 1; token 0 stands for the least likely.
     """
 
     sentences: str = Field("\n".join(EXAMPLES), max_length=LONGEST_TEXT)
     unit: Unit = "p"
+    reader: Reader = "model"
+    order: int = Field(3, ge=2, le=4)
     selected: int = Field(1, ge=1, le=MOST)
     token: int = Field(0, ge=0, le=LONGEST_SENTENCE)
     model: str = any_model("zoo:lm-en", "decoder", "mamba-decoder", "recurrent-decoder", "ngram-decoder")
@@ -140,20 +148,27 @@ def scale(unit: Unit, readings: list[Reading]) -> tuple[list[float], list[Number
     return (shares, [(1.0, end), (1.0, end // 2), 1.0]) if unit == "p" else (shares, [float(end), end / 2, 0.0])
 
 
-def claims(lines: list[str], readings: list[Reading]) -> list[dict[str, Any]]:
-    """Of two neighbours among the examples the first should be likelier, and by so many bits it is."""
-    totals = {line: reading.total for line, reading in zip(lines, readings, strict=True)}
-    return [
-        {
-            "key": "sentences.claim",
-            "word": word,
-            "origin": origin,
-            "value": totals[word] - totals[origin],
-            "holds": totals[word] > totals[origin],
-        }
-        for word, origin in pairwise(EXAMPLES)
-        if word in totals and origin in totals
-    ]
+def claims(lines: list[str], readings: list[Reading], tokenizer: Vocabulary) -> list[dict[str, Any]]:
+    """Of two neighbours among the examples the first should be likelier, and by so many bits it is. Where other words
+    stand between, what stood first should still be told by the chance of the verb.
+    """
+    by_line = dict(zip(lines, readings, strict=True))
+    found: list[dict[str, Any]] = []
+    for word, origin in (*pairwise(EXAMPLES), APART):
+        if word in by_line and origin in by_line:
+            gain = by_line[word].total - by_line[origin].total
+            found.append({"key": "sentences.claim", "word": word, "origin": origin, "value": gain, "holds": gain > 0})
+    if set(APART) <= set(by_line):
+        first, second = (surprise(by_line[line], tokenizer) for line in APART)
+        moved = abs(first - second)
+        found.append({"key": "sentences.claim-far", "word": TOLD, "origin": "", "value": moved, "holds": moved > 0})
+    return found
+
+
+def surprise(reading: Reading, tokenizer: Vocabulary) -> float:
+    """What the verb costs in a sentence, in bits."""
+    places = covering(tokenizer, reading.ids[reading.first :], TOLD)
+    return -math.fsum(reading.steps[place] for place in places)
 
 
 @torch.no_grad()
@@ -162,12 +177,16 @@ def compute(inputs: SentencesInputs, models: Models) -> dict[str, Any]:
     lines = [line.strip() for line in inputs.sentences.split("\n")]
     if len(lines) > MOST:
         raise FigureError("error.lines", "sentences", most=MOST)
-    with models.use(inputs.model, LanguageModel, nn.Module) as pipe:
+    with models.use(inputs.model, LanguageModel, nn.Module) as loaded:
+        counts = counted(loaded.tokenizer, inputs.order) if inputs.reader == "counts" else None
+        pipe = counts or loaded
         readings = [read(pipe, line) for line in lines]
         selected = min(inputs.selected, len(lines))
         chosen = readings[selected - 1]
         steps = along(pipe, chosen, inputs.unit)
         names = [named(pipe.tokenizer, reading.ids) for reading in readings]
+        found = claims(lines, readings, pipe.tokenizer)
+        chip = card(counts, loaded, inputs.order) if counts else None
     shares, ticks = scale(inputs.unit, readings)
     sentences: list[dict[str, Any]] = []
     for line, reading, name, share in zip(lines, readings, names, shares, strict=True):
@@ -192,11 +211,14 @@ def compute(inputs: SentencesInputs, models: Models) -> dict[str, Any]:
             "perplexity": in_unit("perplexity", chosen.total, len(chosen.steps)),
             "tokens": len(chosen.steps),
         },
-        "claims": claims(lines, readings),
-        "model": models.card(inputs.model),
+        "apart": APART,
+        "claims": found,
+        "model": chip or models.card(inputs.model),
         "used": {"selected": selected, "token": min(inputs.token or chosen.cheapest + 1, len(steps))},
         "limits": {"sentences": MOST, "selected": len(lines), "token": len(steps)},
     }
 
 
-WIDGET = Widget(SentencesInputs, compute, (distributions, read, in_unit, Transformer.decode, Transformer.logits))
+WIDGET = Widget(
+    SentencesInputs, compute, (distributions, read, in_unit, Transformer.decode, Transformer.logits, NGram.logits)
+)

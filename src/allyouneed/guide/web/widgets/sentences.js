@@ -4,6 +4,7 @@ import { bars } from "../lib/bars.js";
 import { el } from "../lib/dom.js";
 import { measure, part } from "../lib/parts.js";
 import { picks } from "../lib/picks.js";
+import { swap } from "../lib/swap.js";
 import { pieces } from "../lib/text.js";
 import { tokenChip, tokenText } from "../lib/tokens.js";
 
@@ -23,12 +24,21 @@ function build(kit) {
     totals: el("dl", { class: "measures" }),
   };
   const show = at => kit.result() && alternatives(kit, parts, at ?? kit.result().used.token - 1);
+  const rewrite = words => {
+    const { inputs, used } = kit.result();
+    const lines = inputs.sentences.split("\n");
+    lines[used.selected - 1] = words.join(" ");
+    kit.put({ sentences: lines.join("\n"), token: 0 });
+  };
+  const stretch = () => kit.put({ sentences: kit.result().apart.join("\n"), selected: 1, token: 0 });
+  parts.words = swap(kit, { label: t("sentences.swap"), swapped: rewrite });
   parts.tokens = picks(kit, { label: t("sentences.steps"), pick: at => kit.set("token", at + 1), look: show });
   return {
     node: el(
       "div",
       { class: "sentences" },
       part(t("sentences.bars"), parts.bars.node, parts.axis, parts.axisName, parts.reason),
+      part(t("sentences.swap"), parts.words.node, el("p", { class: "hint" }, t("sentences.swap-help")), el("button", { type: "button", class: "stretch", on: { click: stretch } }, t("sentences.stretch"))),
       part(t("sentences.steps"), parts.tokens.node, parts.steps),
       el("div", { class: "part" }, parts.place, parts.top.node, parts.rank),
       parts.totals,
@@ -42,6 +52,8 @@ export const sentences = {
   controls: [
     { field: "sentences", kind: "lines" },
     { field: "unit", kind: "choice" },
+    { field: "reader", kind: "choice" },
+    { field: "order", kind: "slider", when: inputs => inputs.reader === "counts" },
   ],
   build,
 };
@@ -64,6 +76,7 @@ function draw(kit, result, parts) {
   );
   parts.axis.replaceChildren(...result.ticks.map((value, at) => out(`tick.${at}`, value, 0)));
   parts.axisName.textContent = t(`sentences.axis.${unit}`);
+  parts.words.draw(result.lines[selected - 1].text);
   parts.steps.textContent = t(`sentences.notes.${unit}`);
   reason(kit, parts, selected - 1);
   parts.tokens.draw(

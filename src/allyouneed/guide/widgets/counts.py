@@ -1,0 +1,40 @@
+"""A language model that only counts, made while the reader waits: it knows what a few neighbours tell, and no more."""
+
+from functools import lru_cache
+from typing import Any
+
+from allyouneed.pipeline import LanguageModel, NGramModel
+from allyouneed.text import everyday
+from allyouneed.text.vocabulary import Vocabulary
+
+SENTENCES = 8000
+CARD = """# N-grams, counted here
+
+How often each token followed the {before} before it in {sentences:,} sentences of the everyday grammar (en, train
+frames, seed 1), smoothed as by Kneser and Ney (interpolated, modified: Chen & Goodman 1999), in the tokens of {name}.
+Nothing further back can change its mind.
+"""
+
+
+@lru_cache(maxsize=1)
+def texts() -> tuple[str, ...]:
+    """The sentences that are counted; those that the guide shows are in no split."""
+    found = everyday.sentences(seed=1, count=SENTENCES, split="train", languages=("en",))
+    return tuple(text for (text,) in found)
+
+
+@lru_cache(maxsize=8)
+def counted(tokenizer: Vocabulary, order: int) -> NGramModel:
+    """The n-gram model over so many tokens, in the tokens of the model that it stands beside."""
+    return NGramModel.train(texts(), order=order, tokenizer=tokenizer)
+
+
+def card(pipe: NGramModel, beside: LanguageModel, order: int) -> dict[str, Any]:
+    """What the chip says of it."""
+    return {
+        "name": f"{order}-gram",
+        "own": False,
+        "line": "ngram-decoder",
+        "parameters": sum(parameter.numel() for parameter in pipe.model.parameters()),
+        "card": CARD.format(before=order - 1, sentences=SENTENCES, name=beside.name),
+    }
