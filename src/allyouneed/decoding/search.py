@@ -108,7 +108,7 @@ def best_of_rows(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k best of each row of `scores` [R, V], and their columns: the k blocks with the highest maxima hold them."""
     rows, width = scores.shape
     # Sorting is slow on the CPU, finding maxima is not: with many rows and columns the detour pays.
-    if scores.device.type != "cpu" or rows < 8 or width % BLOCK or width < 8 * k * BLOCK:
+    if scores.device.type != "cpu" or rows < 2 or width % BLOCK or width < 8 * k * BLOCK:
         best, columns = scores.topk(k)
         return best, columns
     blocks = scores.view(rows, -1, BLOCK)

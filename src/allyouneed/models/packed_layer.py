@@ -7,7 +7,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 from torch.linalg import vector_norm
-from torch.nn.functional import layer_norm, rms_norm, scaled_dot_product_attention
+from torch.nn.functional import rms_norm, scaled_dot_product_attention
 
 from allyouneed.models.layers import Layer
 from allyouneed.parts.attention import MultiHeadAttention, attend, repeat_heads
@@ -72,7 +72,7 @@ def pack_norm(norm: nn.Module) -> Product:
     """A norm without the cost of a module's call; the identity stays what it is."""
     if isinstance(norm, nn.LayerNorm):
         shape, weight, bias, epsilon = list(norm.normalized_shape), norm.weight.detach(), norm.bias.detach(), norm.eps
-        return lambda x: layer_norm(x, shape, weight, bias, epsilon)
+        return lambda x: torch.layer_norm(x, shape, weight, bias, epsilon, False)
     return pack_rms_norm(norm) if isinstance(norm, nn.RMSNorm) else norm
 
 
@@ -170,7 +170,7 @@ class PackedAttention:
 
     def mix(self, queries: Tensor, keys: Tensor, values: Tensor, sight: Sight) -> Tensor:
         """The soft lookup: queries [B, T, H, K], keys and values [B, G, S, K] -> [B·T, H·K]."""
-        batch, width, groups = len(queries), queries.shape[1], self.n_kv_heads
+        batch, width, groups = queries.shape[0], queries.shape[1], self.n_kv_heads
         mask = sight.mask
         if width == 1:
             # The heads that share keys are as many queries of one head: nothing is repeated, nothing is moved.

@@ -64,7 +64,7 @@ class DecoderState:
         """Row i of the new state goes on from row `rows[i]` of this one; the kept sentences have equally many rows."""
         owners = rows // self.cache.beams
         sentences = owners.unique_consecutive()
-        moved = len(sentences) != len(self.cache.visible)
+        moved = sentences.shape[0] != self.cache.visible.shape[0]
         caches = tuple(cache.select(rows, sentences, moved=moved) for cache in self.caches)
         if not moved:
             return replace(self, caches=caches)

@@ -5,6 +5,7 @@ ring of constant size. A pass opens slots (`open`, `open_many`), lets every laye
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Self
 
 import torch
@@ -86,12 +87,11 @@ class BeamCache:
 
     def _own(self) -> Tensor:
         """Who sees the slots of one new token a beam: [B, beams, beams]."""
-        own = torch.eye(self.beams, dtype=torch.bool, device=self.visible.device)
-        return own.expand(len(self.visible), -1, -1)
+        return identity(self.beams, self.visible.device).expand(self.visible.shape[0], -1, -1)
 
     def _grown(self, own: Tensor, new: Tensor, lengths: Tensor, steps: int) -> Self:
         visible = torch.cat((self.visible, own), dim=-1)
-        sentences = max(len(self.positions), len(new))
+        sentences = max(self.positions.shape[0], new.shape[0])
         positions = torch.cat((self.positions.expand(sentences, -1), new.expand(sentences, -1)), dim=-1)
         grown = self._with_room(visible.shape[-1])
         return replace(grown, visible=visible, positions=positions, lengths=lengths, steps=steps)
@@ -113,9 +113,10 @@ class BeamCache:
     def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Fills the open slots with [B, G, new, K] and gives all keys and values so far [B, G, used, K]."""
         used, new = self.visible.shape[-1], keys.shape[2]
-        self.keys[layer][:, :, used - new : used] = keys
-        self.values[layer][:, :, used - new : used] = values
-        return self.keys[layer][:, :, :used], self.values[layer][:, :, :used]
+        key_pool, value_pool = self.keys[layer], self.values[layer]
+        key_pool.narrow(2, used - new, new).copy_(keys)
+        value_pool.narrow(2, used - new, new).copy_(values)
+        return key_pool.narrow(2, 0, used), value_pool.narrow(2, 0, used)
 
     def settled(self) -> Self:
         """The cache after a pass, when all layers have written."""
@@ -274,6 +275,12 @@ class WindowCache(BeamCache):
 
     def _near(self) -> Mask | None:
         return position_window(self.positions, self.window) if self.steps > self.window else None
+
+
+@cache
+def identity(size: int, device: torch.device) -> Tensor:
+    """Where the row is the column: [size, size], not to be written into."""
+    return torch.eye(size, dtype=torch.bool, device=device)
 
 
 def chosen_slots(slots: Tensor, which: Tensor) -> Tensor:

@@ -2,6 +2,8 @@
 
 import warnings
 from collections.abc import Callable
+from functools import cache
+from time import perf_counter
 from typing import Literal, get_args
 
 import torch
@@ -17,8 +19,9 @@ Product = Callable[[Tensor], Tensor]
 LARGE = 2**16  # weights from which another call than torch's plain one saves more than it costs
 FEW = 2  # rows up to which the time goes into reading the weights
 LIGHT = 2**17  # weights that are read so soon that oneDNN's calls cost more, with up to twice as many rows
-HEAVY = 2**20  # weights in bytes that are too many to stay in the cache from one step to the next
-MANY = 32  # rows from which oneDNN's own layout saves too little to hold the weights twice
+HEAVY = 2**20  # weights that are too many to stay in the cache from one step to the next
+MANY = 32  # rows up to which oneDNN's own layout saves enough to hold the weights twice
+BEAM = 4  # rows up to which torch's plain product is the fastest of all where it is quick (`plain_is_quick`)
 
 
 def pack(weight: Tensor, bias: Tensor | None, *, precision: Precision = "float32", rectify: bool = False) -> Product:
@@ -43,12 +46,34 @@ def pack(weight: Tensor, bias: Tensor | None, *, precision: Precision = "float32
     return (lambda x: relu(linear(x, weight, bias))) if rectify else (lambda x: linear(x, weight, bias))
 
 
+@cache
+def plain_is_quick() -> bool:
+    """Is torch's plain product of a few rows faster than oneDNN's on this machine? With MKL on Intel's processors it
+    takes half as long, on others several times as long: no name says so, and two milliseconds of trying do.
+    """
+    x, weight = torch.ones(BEAM, 256), torch.ones(768, 256)
+    packed = torch.ops.mkldnn._reorder_linear_weight(weight, None)
+
+    def seconds(product: Callable[[], Tensor]) -> float:
+        start = perf_counter()
+        product()
+        return perf_counter() - start
+
+    ways = (lambda: linear(x, weight), lambda: onednn_linear(x, packed, None))
+    turns = [[seconds(way) for way in ways] for _ in range(30)]
+    plain, other = map(min, zip(*turns, strict=True))
+    return plain < other
+
+
 class _LargeProduct:
     """A product in float32 whose weights are worth a choice of the way they are read."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None, rectify: bool) -> None:
         self.weight, self.bias, self.then = weight.contiguous(), bias, "relu" if rectify else "none"
         self.packed: Tensor | None = None
+        # Heavy weights torch's plain product reads once for each row.
+        self.is_plain_quick = plain_is_quick()
+        self.plain = 0 if not self.is_plain_quick else BEAM if weight.numel() < HEAVY else 1
         # With few rows torch's own product keeps one core busy, and memory half idle: each core gets a share of the
         # outputs, as one of a batch of products.
         self.few = FEW if weight.numel() >= LIGHT else 2 * FEW
@@ -57,11 +82,20 @@ class _LargeProduct:
         self.share_bias = None if bias is None or self.shares is None else bias.view(shares, -1, 1)
 
     def __call__(self, x: Tensor) -> Tensor:
-        if x.shape[0] <= self.few and self.shares is not None:
+        rows = x.shape[0]
+        if rows <= self.plain:
+            return self._plain(x)
+        if rows <= self.few and self.shares is not None:
             return self._few(x, self.shares)
-        if self.packed is None and x.shape[0] < MANY:
+        if self.packed is None and rows <= MANY:
             self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight, None)
+        if self.packed is None and self.is_plain_quick:
+            return self._plain(x)
         return onednn_linear(x, self.weight if self.packed is None else self.packed, self.bias, self.then)
+
+    def _plain(self, x: Tensor) -> Tensor:
+        products = linear(x, self.weight, self.bias)
+        return products.relu_() if self.then == "relu" else products
 
     def _few(self, x: Tensor, shares: Tensor) -> Tensor:
         # Strides are given, for a tensor of one row may have any, and the library takes its slow way with most.
