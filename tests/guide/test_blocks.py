@@ -10,7 +10,8 @@ from allyouneed.guide.models import Models
 from allyouneed.guide.widgets import WIDGETS
 from allyouneed.guide.widgets.base import FigureError
 from allyouneed.guide.widgets.encoder_layer import fresh, gradients
-from allyouneed.guide.widgets.many_heads import without_head
+from allyouneed.guide.widgets.many_heads import contributions, without_head
+from allyouneed.guide.widgets.self_attention import look
 from allyouneed.pipeline import LanguageModel, Translator
 
 
@@ -84,6 +85,28 @@ def test_head_is_silenced_before_the_output(pipe: Translator) -> None:
                 parts.append(whole - attention(x, *keys_values))
         assert sum(parts) + attention.output.bias == pytest.approx(whole, abs=1e-5)
         assert torch.equal(attention(x, *keys_values), whole)
+
+
+def test_heads_add_up_to_the_layers_output(models: Models, pipe: Translator) -> None:
+    with torch.no_grad():
+        _, lookups = look(pipe, pipe.tokenizer.encode("The mouse ate the cheese ."))
+        seen = lookups[1]
+        whole = seen.attention(seen.x, *seen.attention.keys_values(seen.x), seen.mask, seen.place)[0]
+        parts = contributions(seen)
+        assert parts.sum(0) + seen.attention.output.bias == pytest.approx(whole, abs=1e-5)
+    result = ask("heads", models, layer=1)["joining"]
+    assert result["sizes"] == pytest.approx(parts.norm(dim=-1).mean(-1).tolist(), rel=1e-4)
+    assert result["missing"] == pytest.approx(0, abs=1e-4)
+    first = ask("heads", models, layer=1, joined=1)["joining"]["missing"]
+    assert first == pytest.approx(100 * (parts[1:].sum(0).norm() / parts.sum(0).norm()).item(), rel=1e-4)
+    assert ask("heads", models, layer=1, joined=0)["joining"]["missing"] == pytest.approx(100)
+
+
+def test_heads_that_are_hardly_missed_are_counted(models: Models) -> None:
+    result = ask("heads", models)
+    few = sum(added < 0.1 for added in result["loss"]["added"])
+    claim = result["claims"][0]
+    assert (claim["word"], claim["origin"], claim["holds"]) == (str(few), "4", few > 2)
 
 
 def test_groups_share_keys(models: Models) -> None:

@@ -1,6 +1,7 @@
 """Who may look at whom in the decoder: the scores of a real layer and head under a mask of the reader's choice."""
 
 import math
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -8,7 +9,7 @@ from pydantic import Field
 from torch import Tensor
 
 from allyouneed.guide.models import Models
-from allyouneed.guide.widgets.base import Inputs, Widget, any_model, pooled
+from allyouneed.guide.widgets.base import FigureError, Inputs, Widget, any_model, pooled
 from allyouneed.guide.widgets.examples import example
 from allyouneed.guide.widgets.heads import Places, one_head
 from allyouneed.guide.widgets.texts import encoded, named, row
@@ -16,15 +17,18 @@ from allyouneed.lens.attention import Lookup, recording
 from allyouneed.models.transformer import Memory, Transformer
 from allyouneed.parts.attention import attention_scores, attention_weights
 from allyouneed.parts.masks import Mask, causal, padding, prefix, sliding_window
-from allyouneed.pipeline import Translator
-from allyouneed.tasks.hypotheses import encode
-from allyouneed.text.tokenizer import BOS, EOS, PAD
+from allyouneed.pipeline import LanguageModel, Pipeline, Translator
+from allyouneed.tasks.hypotheses import encode, start_of
 
 LONGEST_TEXT = 8000  # characters
+EXAMPLE = "The mouse ate the cheese."  # of a decoder alone
+LARGE = -1e9  # what is often written for minus infinity
 
 
 class CausalMaskInputs(Inputs):
-    """An empty `sentence` or `source` is the model's example. `window`, `pads` and `prefix` belong to their masks."""
+    """An empty `sentence` or `source` is the model's example; a decoder alone has no source. `window`, `pads` and
+    `prefix` belong to their masks.
+    """
 
     sentence: str = Field("", max_length=LONGEST_TEXT)
     source: str = Field("", max_length=LONGEST_TEXT)
@@ -35,10 +39,10 @@ class CausalMaskInputs(Inputs):
     stage: Literal["scores", "masked", "weights"] = "weights"
     layer: int = Field(0, ge=0, le=63)
     head: int = Field(0, ge=0, le=63)
-    model: str = any_model("zoo:fr-en", "both")
+    model: str = any_model("zoo:fr-en", "decoder", "both")
 
 
-def chosen_mask(inputs: CausalMaskInputs, ids: list[int]) -> Mask:
+def chosen_mask(inputs: CausalMaskInputs, ids: list[int], pad: int) -> Mask:
     """The rule that the reader chose, as a value."""
     match inputs.mask:
         case "none":
@@ -48,7 +52,7 @@ def chosen_mask(inputs: CausalMaskInputs, ids: list[int]) -> Mask:
         case "window":
             return causal() & sliding_window(inputs.window)
         case "padding":
-            return padding(row(ids) != PAD)
+            return padding(row(ids) != pad)
         case "prefix":
             return causal() | prefix(inputs.prefix)
 
@@ -60,23 +64,82 @@ class Run(NamedTuple):
     logits: Tensor
 
 
-def run(model: Transformer, ids: list[int], memory: Memory, mask: Mask) -> Run:
+def run(model: Transformer, ids: list[int], memory: Memory | None, mask: Mask) -> Run:
     """The whole decoder under `mask`."""
     with recording(model) as lookups:
         states = model.decode(row(ids), memory, mask)
     return Run(lookups["decoder"], model.logits(states)[0])
 
 
-def leak(model: Transformer, ids: list[int], memory: Memory, mask: Mask, before: Tensor) -> tuple[int, float]:
+def leak(text: "Text", mask: Mask, before: Tensor) -> tuple[int, float]:
     """Replaces the last real token and says by how much the logits of the places before it move, at most.
 
     -> the token put in its place, and the largest absolute change.
     """
-    last = max(place for place, token in enumerate(ids) if token != PAD)
-    new = next((token for token in ids[1:last] if token != ids[last]), EOS)
+    ids, last = text.ids, text.length - 1
+    new = next(token for token in (*ids[1:last], ids[0], 0, 1) if token != ids[last])
     changed = [*ids[:last], new, *ids[last + 1 :]]
-    after = run(model, changed, memory, mask).logits
+    after = run(text.model, changed, text.memory, mask).logits
     return new, (after[:last] - before[:last]).abs().max().item()
+
+
+def scores_and_weights(seen: Lookup, head: int, mask: Mask) -> tuple[Tensor, Tensor]:
+    """Of one head [T, T] each, a bias of ALiBi or T5 included. Raises FigureError for scores that embed distances."""
+    attention, bias = seen.attention, seen.place.bias
+    if attention.relative is not None:
+        raise FigureError("error.other-scores")
+    query, key = one_head(seen, head)
+    bias = torch.zeros(()) if bias is None else bias[:, head : head + 1]
+    scores = attention_scores(query, key, scale=attention.scale) + bias
+    return scores[0, 0], attention_weights(query, key, mask, scale=attention.scale, bias=bias)[0, 0]
+
+
+@dataclass(frozen=True)
+class Text:
+    """What the decoder reads: marks, written tokens and padding; of a translator also what it translates."""
+
+    model: Transformer
+    ids: list[int]
+    length: int  # without padding
+    sentence: str
+    source: str
+    memory: Memory | None
+
+    @classmethod
+    def of(cls, pipe: Pipeline, inputs: CausalMaskInputs) -> "Text":
+        """The reader's text, or the model's example. Raises FigureError for what does not fit the model."""
+        model, tokenizer, pads = pipe.model, pipe.tokenizer, inputs.pads if inputs.mask == "padding" else 0
+        source, memory = "", None
+        if isinstance(pipe, Translator):
+            default = example(pipe)
+            opening, target = [start_of(tokenizer)], default.target
+            read = encoded(tokenizer, inputs.source or default.source, "source", model.config.max_length - 1)
+            source, memory = tokenizer.decode(read), encode(model, tokenizer, [read])
+        else:
+            assert isinstance(pipe, LanguageModel)
+            opening, target = [*pipe.opening], EXAMPLE
+        longest = model.config.max_length - len(opening) - inputs.pads
+        written = encoded(tokenizer, inputs.sentence or target, "sentence", longest)
+        ids = [*opening, *written]
+        if len(ids) < 2:
+            raise FigureError("error.short-sentence", "sentence")
+        padded = [*ids, *[tokenizer.pad] * pads]
+        return cls(model, padded, len(ids), tokenizer.decode(written), source, memory)
+
+
+def empty_row(size: int) -> dict[str, Any]:
+    """A row that may look nowhere, three ways: after -∞ a softmax divides 0 by 0, after a large negative number it
+    looks evenly at all that is hidden, and this package gives zeros.
+    """
+    query, nowhere = torch.zeros(1, 1, 1, 1), ~(causal() | ~causal())
+    undefined = torch.full((size,), -math.inf).softmax(-1).isnan()
+    ours = attention_weights(query, torch.zeros(1, 1, size, 1), nowhere)
+    return {
+        "size": size,
+        "undefined": int(undefined.sum()),
+        "even": torch.full((size,), LARGE).softmax(-1).max().item(),
+        "ours": ours.max().item(),
+    }
 
 
 def picture(scores: Tensor, allowed: Tensor, weights: Tensor, stage: str) -> tuple[Tensor, int]:
@@ -88,40 +151,60 @@ def picture(scores: Tensor, allowed: Tensor, weights: Tensor, stage: str) -> tup
     return torch.where(open_share > 0, sums / open_share, -math.inf), factor
 
 
+def claims(text: Text, seen: Run, mask: Mask) -> list[dict[str, Any]]:
+    """Under the causal mask nothing of the future reaches the past; without one it does."""
+    found: list[dict[str, Any]] = []
+    for key, rule, leaks in (("sealed", causal(), False), ("open", causal() | ~causal(), True)):
+        before = seen if rule.name == mask.name else run(text.model, text.ids, text.memory, rule)
+        moved = leak(text, rule, before.logits)[1]
+        found.append(
+            {
+                "key": f"causal-mask.claim-{key}",
+                "word": key,
+                "origin": "",
+                "value": moved,
+                "holds": (moved > 0) == leaks,
+            }
+        )
+    return found
+
+
 @torch.no_grad()
 def compute(inputs: CausalMaskInputs, models: Models) -> dict[str, Any]:
     """Scores, mask and weights of one layer and head, and the leak test under the same mask."""
-    with models.use(inputs.model, Translator) as pipe:
-        model, tokenizer = pipe.model, pipe.tokenizer
-        default = example(pipe)
-        source = encoded(tokenizer, inputs.source or default.source, "source", model.config.max_length - 1)
-        longest = model.config.max_length - 1 - inputs.pads
-        written = encoded(tokenizer, inputs.sentence or default.target, "sentence", longest)
-        ids = [BOS, *written, *[PAD] * (inputs.pads if inputs.mask == "padding" else 0)]
-        mask = chosen_mask(inputs, ids)
-        memory = encode(model, tokenizer, [source])
-        seen = run(model, ids, memory, mask)
-        new, moved = leak(model, ids, memory, mask, seen.logits)
-        with recording(model) as own:
-            model.decode(row(ids), memory)
+    with models.use(inputs.model, Pipeline) as pipe:
+        if not pipe.config.n_decoder_layers:
+            raise FigureError("error.no-decoder")
+        text, tokenizer = Text.of(pipe, inputs), pipe.tokenizer
+        mask = chosen_mask(inputs, text.ids, tokenizer.pad)
+        seen = run(text.model, text.ids, text.memory, mask)
+        new, moved = leak(text, mask, seen.logits)
+        claimed = claims(text, seen, mask)
+        with recording(text.model) as own:
+            text.model.decode(row(text.ids), text.memory)
     places = Places.within(inputs.layer, inputs.head, seen.lookups)
-    query, key = one_head(seen.lookups[places.layer], places.head)
-    scores = attention_scores(query, key)[0, 0]
-    allowed = mask.dense(len(ids), len(ids)).expand(1, 1, -1, -1)[0, 0]
-    weights = attention_weights(query, key, mask)[0, 0]
+    size = len(text.ids)
+    allowed = mask.dense(size, size).expand(1, 1, -1, -1)[0, 0]
+    scores, weights = scores_and_weights(seen.lookups[places.layer], places.head, mask)
     cells, factor = picture(scores, allowed, weights, inputs.stage)
-    own_mask = own["decoder"][0].mask
+    own_mask = own["decoder"][places.layer].mask
     return {
-        "tokens": named(tokenizer, ids),
-        "source": tokenizer.decode(source),
-        "sentence": tokenizer.decode(written),
+        "tokens": named(tokenizer, text.ids),
+        "source": text.source,
+        "sentence": text.sentence,
         "cells": cells,
         "factor": factor,
-        "size": len(ids),
+        "size": size,
         "row_sums": weights.sum(-1) if factor == 1 and inputs.stage == "weights" else [],
         "masked": int((~allowed).sum()),
-        "leak": {"from": named(tokenizer, [written[-1]])[0], "to": named(tokenizer, [new])[0], "moved": moved},
+        "leak": {
+            "from": named(tokenizer, [text.ids[text.length - 1]])[0],
+            "to": named(tokenizer, [new])[0],
+            "moved": moved,
+        },
+        "empty": empty_row(size),
         "own_mask": "none" if own_mask is None else own_mask.name,
+        "claims": claimed,
         "model": models.card(inputs.model),
         **places.limits(),
     }

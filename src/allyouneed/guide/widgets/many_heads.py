@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import FigureError, Inputs, Widget, any_model
+from allyouneed.guide.widgets.experiments import how, means
 from allyouneed.guide.widgets.heads import Places
 from allyouneed.guide.widgets.self_attention import CLAIMS, EXAMPLE, by_words, look, names_of
 from allyouneed.guide.widgets.texts import encoded, row, words_of
@@ -23,12 +24,15 @@ from allyouneed.tasks.hypotheses import encode, start_of
 LONGEST_TEXT = 4000  # characters
 LONGEST_SENTENCE = 48  # tokens: a small picture for each head must stay readable
 PAPER_WIDTH = 512  # d_model of the base model (Vaswani 2017, table 3)
+PAPER_BLEU = {1: 24.9, 4: 25.5, 8: 25.8, 16: 25.8, 32: 25.4}  # by heads (Vaswani 2017, table 3, base and rows A)
+LITTLE = 0.1  # bits a token that are hardly missed
 Count = Literal[1, 2, 4, 8, 16]
 
 
 class HeadsInputs(Inputs):
     """`h` heads of a model as wide as the paper's. With `recut` the pictures show the loaded layer's own projections
-    cut into as many heads, though it was trained with another number. `out` is a head to cut out, -1 for none.
+    cut into as many heads, though it was trained with another number. `out` is a head to cut out, -1 for none; `joined`
+    says how many heads have been put together again.
     """
 
     h: Count = 8
@@ -37,6 +41,7 @@ class HeadsInputs(Inputs):
     layer: int = Field(2, ge=0, le=127)
     head: int = Field(0, ge=0, le=127)
     out: int = Field(-1, ge=-1, le=127)
+    joined: int = Field(128, ge=0, le=128)
     model: str = any_model("zoo:en-fr", "encoder", "decoder", "both")
 
 
@@ -91,6 +96,26 @@ def without_head(attention: MultiHeadAttention, head: int) -> Generator[None]:
         yield
     finally:
         handle.remove()
+
+
+def contributions(seen: Lookup) -> Tensor:
+    """What each head brings into the layer's output. To join the heads and multiply by W^O is to multiply each by its
+    own rows of W^O, and to add: [H, T, D]. The bias of the output belongs to no head.
+    """
+    attention = seen.attention
+    values = repeat_heads(attention.keys_values(seen.x)[1], attention.n_heads)
+    mixed = seen.weights() @ values[0]
+    rows = attention.output.weight.T.unflatten(0, (attention.n_heads, attention.d_head))
+    return mixed @ rows
+
+
+def joining(parts: Tensor, joined: int) -> dict[str, Any]:
+    """The mean size of each head's part, and how much of the whole is missing once the first `joined` are added, in
+    percent of its size. [H, T, D]
+    """
+    whole = parts.sum(0)
+    missing = parts[joined:].sum(0).norm() / whole.norm()
+    return {"sizes": parts.norm(dim=-1).mean(-1), "missing": 100 * missing}
 
 
 @dataclass(frozen=True)
@@ -153,6 +178,51 @@ def best_of(found: dict[str, Tensor]) -> list[dict[str, Any]]:
     ]
 
 
+def trained() -> dict[str, Any]:
+    """Models of one size that were trained with each number of heads: their loss and BLEU, beside the paper's BLEU."""
+    losses, scores = (
+        {int(heads): value for (heads,), value in means("heads", ["heads"], measured).items()}
+        for measured in ("loss", "BLEU")
+    )
+    return {
+        "heads": list(losses),
+        "loss": list(losses.values()),
+        "bleu": list(scores.values()),
+        "made": how("heads"),
+        "cited": [
+            {"heads": heads, "value": bleu, "source": f"vaswani2017:table 3 ({'base' if heads == 8 else 'A'})"}
+            for heads, bleu in PAPER_BLEU.items()
+        ],
+    }
+
+
+def claims(added: list[float], losses: dict[str, Any]) -> list[dict[str, Any]]:
+    """Most heads of the layer are hardly missed; and of the models trained with each h, several heads beat one."""
+    few = sum(loss < LITTLE for loss in added)
+    made: list[dict[str, Any]] = [
+        {
+            "key": "heads.claim-little",
+            "word": str(few),
+            "origin": str(len(added)),
+            "value": LITTLE,
+            "holds": 2 * few > len(added),
+        }
+    ]
+    by_heads = dict(zip(losses["heads"], losses["loss"], strict=True))
+    if len(by_heads) > 1:
+        best = min(by_heads, key=by_heads.__getitem__)
+        made.append(
+            {
+                "key": "heads.claim-several",
+                "word": str(best),
+                "origin": "",
+                "value": by_heads[1] - by_heads[best],
+                "holds": best > 1,
+            }
+        )
+    return made
+
+
 @torch.no_grad()
 def compute(inputs: HeadsInputs, models: Models) -> dict[str, Any]:
     """The weights of every head of a layer, the parts they play, and the loss without each of them."""
@@ -175,8 +245,11 @@ def compute(inputs: HeadsInputs, models: Models) -> dict[str, Any]:
         found = roles([name["text"] for name in names], every)
         trial = Trial.of(pipe, written, ids)
         whole, losses = trial.loss(), knock_outs(trial, seen.attention)
+        parts = contributions(seen)
         sentence = tokenizer.decode(written)
     head, out = min(inputs.head, len(shown) - 1), min(inputs.out, len(losses) - 1)
+    joined = min(inputs.joined, len(parts))
+    added, other = [loss - whole for loss in losses], trained()
     here = {role: scores[places.layer] for role, scores in found.items()}
     return {
         "names": names,
@@ -196,13 +269,20 @@ def compute(inputs: HeadsInputs, models: Models) -> dict[str, Any]:
         "loss": {
             "whole": whole,
             "without": losses,
-            "added": [loss - whole for loss in losses],
+            "added": added,
             "now": whole if out < 0 else losses[out],
         },
+        "joining": joining(parts, joined),
+        "trained": other,
+        "claims": claims(added, other),
         "model": models.card(inputs.model),
-        "used": {"layer": places.layer, "head": head, "out": out},
-        "limits": {"layer": places.layers - 1, "head": len(shown) - 1, "out": len(losses) - 1},
+        "used": {"layer": places.layer, "head": head, "out": out, "joined": joined},
+        "limits": {"layer": places.layers - 1, "head": len(shown) - 1, "out": len(losses) - 1, "joined": len(parts)},
     }
 
 
-WIDGET = Widget(HeadsInputs, compute, (MultiHeadAttention.forward, attention_weights, roles, without_head, knock_outs))
+WIDGET = Widget(
+    HeadsInputs,
+    compute,
+    (MultiHeadAttention.forward, attention_weights, roles, without_head, knock_outs, contributions),
+)

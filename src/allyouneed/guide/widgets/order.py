@@ -9,12 +9,13 @@ from torch import Tensor
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import FigureError, Inputs, Widget
+from allyouneed.guide.widgets.experiments import how, means
 from allyouneed.models.pointer import PointerNetwork
 from allyouneed.models.sets import ReadProcessWrite
 from allyouneed.pipeline import Pointer, Sorter
-from allyouneed.reproduce.result import stored
 
 SORTER, READER = "zoo:sort", "zoo:hull-lstm"
+TEXT = "English prose"
 ORDERS = ("natural", "reversed", "three words reversed", "fixed shuffle")
 MOST = 20
 
@@ -63,15 +64,10 @@ def perplexities() -> dict[str, dict[str, float]]:
     """For each kind of model the perplexity a word in each order, as the package's experiment found it: the mean over
     its seeds; nothing where it was not run.
     """
-    result = stored("order")
-    found: dict[str, dict[str, list[float]]] = {}
-    for row in result.rows if result else []:
-        if row["text"] == "English prose":
-            found.setdefault(str(row["model"]), {}).setdefault(str(row["order"]), []).append(float(row["perplexity"]))
-    return {
-        model: {order: sum(orders[order]) / len(orders[order]) for order in ORDERS if order in orders}
-        for model, orders in found.items()
-    }
+    found: dict[str, dict[str, float]] = {}
+    for (model, order), value in means("order", ["model", "order"], "perplexity", text=TEXT).items():
+        found.setdefault(str(model), {})[str(order)] = value
+    return {model: {order: orders[order] for order in ORDERS if order in orders} for model, orders in found.items()}
 
 
 def claims(found: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
@@ -119,6 +115,7 @@ def compute(inputs: OrderInputs, models: Models) -> dict[str, Any]:
         "set": difference,
         "sequence": sequence,
         "perplexities": found,
+        "made": how("order"),
         "claims": claims(found),
         "model": models.card(SORTER),
     }

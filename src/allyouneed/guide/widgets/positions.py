@@ -10,11 +10,13 @@ from torch import Tensor
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import Inputs, Widget, any_model
+from allyouneed.guide.widgets.experiments import how, means
 from allyouneed.models.inputs import Inputs as StackInputs
 from allyouneed.models.inputs import rotary
 from allyouneed.parts.positions import Rotary, rotate, sinusoids
 from allyouneed.parts.relative import Alibi, BucketBias, alibi_slopes, distances
 from allyouneed.pipeline import Pipeline
+from allyouneed.reproduce.positions import SCHEMES
 
 Kind = Literal["sinusoidal", "learned", "rotary", "alibi", "t5"]
 HEADS = 8  # of schemes that give each head something else, where no model is asked
@@ -164,6 +166,37 @@ def by_distance(inputs: PositionsInputs, cells: Tensor, more: dict[str, Any]) ->
     }
 
 
+def beyond() -> dict[str, Any]:
+    """Language models alike but for their scheme, on rows longer than any that they were trained on: the loss of each
+    stretch of a row, by how many tokens have been read at its end. The first stretch is as long as the trained rows.
+    """
+    losses = means("positions", ["positions", "tokens read"], "loss")
+    curves = {kind: [loss for (scheme, _), loss in losses.items() if scheme == name] for name, kind in SCHEMES.items()}
+    return {
+        "tokens": sorted({int(tokens) for _, tokens in losses}),
+        "curves": {kind: curve for kind, curve in curves.items() if curve},
+        "made": how("positions"),
+    }
+
+
+def claims(curves: dict[str, list[float]]) -> list[dict[str, Any]]:
+    """A slope reads on as well as before, and a learned table does not: by how much the loss of the last stretch lies
+    above that of the first.
+    """
+    rise = {kind: curve[-1] - curve[0] for kind, curve in curves.items()}
+    return [
+        {
+            "key": f"positions.claim-{kind}",
+            "word": kind,
+            "origin": "",
+            "value": rise[kind],
+            "holds": (rise[kind] > 0) == rises,
+        }
+        for kind, rises in (("alibi", False), ("learned", True))
+        if kind in rise
+    ]
+
+
 @torch.no_grad()
 def compute(inputs: PositionsInputs, models: Models) -> dict[str, Any]:
     """The scheme's own numbers, and what they say of two tokens at a distance."""
@@ -181,7 +214,9 @@ def compute(inputs: PositionsInputs, models: Models) -> dict[str, Any]:
             case "t5":
                 view = bucket_view(inputs, stack)
         scheme = stack.kind
-    return {**view, "scheme": scheme, "model": models.card(inputs.model)}
+    further = beyond()
+    more = {"beyond": further, "claims": claims(further["curves"])}
+    return {**view, **more, "scheme": scheme, "model": models.card(inputs.model)}
 
 
 WIDGET = Widget(PositionsInputs, compute, (sinusoids, Rotary.frequencies, rotate, alibi_slopes, BucketBias.bucket))

@@ -6,8 +6,8 @@ import { fieldLabel } from "./text.js";
 const MAKERS = { slider, choice, onoff, text, lines, draw };
 
 /**
- * list: { field, kind, when?, keyStep? }; `kit.set` changes an input. -> { node, update(inputs, limits) }, where `limits`
- * are the largest values that the loaded model allows.
+ * list: { field, kind, when?, keyStep? }; `kit.set` changes an input, and `when(inputs, result)` says whether its control
+ * is on show. -> { node, update(inputs, limits) }, where `limits` are the largest values that the loaded model allows.
  */
 export function controls(kit, list, fields) {
   const made = list.map(item => ({ item, fixed: fields[item.field].saved?.length === 1, ...MAKERS[item.kind](kit, item, saved(fields[item.field])) }));
@@ -16,7 +16,7 @@ export function controls(kit, list, fields) {
     node,
     update(inputs, limits = {}, used = {}) {
       for (const { item, node, update, fixed } of made) {
-        node.hidden = item.when ? !item.when(inputs) : false;
+        node.hidden = item.when ? !item.when(inputs, kit.result()) : false;
         update(used[item.field] ?? inputs[item.field], fields[item.field].saved ? undefined : limits[item.field]);
         if (fixed) disable(kit, node);
       }

@@ -2,7 +2,7 @@
 
 import { el } from "../lib/dom.js";
 import { heatmap } from "../lib/heatmap.js";
-import { measure, pooledNote } from "../lib/parts.js";
+import { formula, measure, part, pooledNote } from "../lib/parts.js";
 import { pieces } from "../lib/text.js";
 import { tokenChip, tokenText } from "../lib/tokens.js";
 
@@ -21,15 +21,21 @@ function build(kit) {
   });
   const leak = el("div", { class: "part leak" });
   const facts = el("dl", { class: "measures" });
+  const empty = el("dl", { class: "measures" });
   return {
-    node: el("div", { class: "causal-mask" }, el("div", { class: "part" }, title, matrix.node, pooled), facts, leak),
+    node: el("div", { class: "causal-mask" }, el("div", { class: "part" }, title, matrix.node, pooled), facts, leak, part(t("causal-mask.empty"), empty)),
     draw(result) {
       title.textContent = pictureName(kit, result);
       pooled.replaceChildren(...pooledNote(kit, result));
       matrix.draw(picture(kit, result));
       facts.replaceChildren(
         measure(t("causal-mask.masked"), kit.out("masked", result.masked, 0)),
-        measure(t("causal-mask.own"), result.own_mask),
+        measure(t("causal-mask.own"), ownMask(kit, result.own_mask)),
+      );
+      empty.replaceChildren(
+        measure(t("causal-mask.empty-infinite"), el("span", {}, kit.out("empty.undefined", result.empty.undefined, 0), " / ", kit.out("empty.size", result.empty.size, 0)), formula(t("causal-mask.empty-infinite-more"))),
+        measure(t("causal-mask.empty-large"), kit.out("empty.even", result.empty.even, 3), t("causal-mask.empty-large-more")),
+        measure(t("causal-mask.empty-ours"), kit.out("empty.ours", result.empty.ours, 3), t("causal-mask.empty-ours-more")),
       );
       leak.replaceChildren(...leakTest(kit, result.leak));
     },
@@ -40,7 +46,7 @@ function build(kit) {
 export const causalMask = {
   controls: [
     { field: "sentence", kind: "text", blank: result => result.sentence },
-    { field: "source", kind: "text", blank: result => result.source },
+    { field: "source", kind: "text", blank: result => result.source, when: (_, result) => result?.source !== "" },
     { field: "mask", kind: "choice" },
     { field: "window", kind: "slider", when: inputs => inputs.mask === "window" },
     { field: "pads", kind: "slider", when: inputs => inputs.mask === "padding" },
@@ -55,6 +61,12 @@ export const causalMask = {
 /** One name a row; pooled rows are called by the first token of their block. */
 function names({ t }, { tokens, factor }) {
   return tokens.filter((_, at) => at % factor === 0).map(token => tokenText(t, token));
+}
+
+/** The mask by its name, in the reader's words where there are some. */
+function ownMask({ t }, name) {
+  const key = `causal-mask.own-${name}`;
+  return t(key) === key ? formula(name) : t(key);
 }
 
 function pictureName({ t }, { inputs }) {

@@ -4,8 +4,9 @@ import { bars } from "../lib/bars.js";
 import { ramp, step } from "../lib/colour.js";
 import { el } from "../lib/dom.js";
 import { heatmap } from "../lib/heatmap.js";
-import { formula, matrixTable, measure, part, told } from "../lib/parts.js";
+import { cited, formula, matrixTable, measure, part, told } from "../lib/parts.js";
 import { keepFocus, walk } from "../lib/picks.js";
+import { plot } from "../lib/plot.js";
 import { pieces } from "../lib/text.js";
 import { tokenText } from "../lib/tokens.js";
 
@@ -24,6 +25,11 @@ function build(kit) {
     losses: bars(kit, { label: t("heads.losses") }),
     loss: el("p", {}),
     roles: el("div", {}),
+    joining: bars(kit, { label: t("heads.joining") }),
+    missing: el("p", {}),
+    curve: plot(kit, { label: t("heads.trained"), hint: t("heads.trained-help"), key: "trained", name: t("heads.trained-name"), height: 170 }),
+    scores: el("div", { class: "table", tabindex: 0, role: "region", "aria-label": t("heads.trained") }),
+    made: el("p", { class: "hint" }),
   };
   parts.grid.addEventListener("keydown", event => walk([...parts.grid.querySelectorAll("button")], event, { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 }));
   return {
@@ -33,7 +39,13 @@ function build(kit) {
       part(t("heads.cut"), parts.strip, parts.sizes),
       part(t("heads.grid"), parts.grid, parts.note),
       el("div", { class: "pair" }, el("div", { class: "part" }, parts.title, parts.map.node), part(t("heads.losses"), parts.losses.node, parts.loss)),
-      part(t("heads.roles"), parts.roles),
+      el(
+        "div",
+        { class: "pair" },
+        part(t("heads.joining"), parts.joining.node, parts.missing, el("p", { class: "hint" }, t("heads.joining-note"))),
+        part(t("heads.roles"), parts.roles),
+      ),
+      part(t("heads.trained"), el("div", { class: "pair" }, parts.curve.node, parts.scores), parts.made),
     ),
     draw: result => draw(kit, result, parts),
     tables: result => tables(kit, result),
@@ -47,6 +59,7 @@ export const heads = {
     { field: "layer", kind: "slider" },
     { field: "head", kind: "slider" },
     { field: "out", kind: "slider" },
+    { field: "joined", kind: "slider" },
     { field: "recut", kind: "onoff" },
   ],
   build,
@@ -78,6 +91,49 @@ function draw(kit, result, parts) {
   );
   parts.loss.replaceChildren(...pieces(t, "heads.loss", { now: el("b", {}, out("loss.now", now, 3)), whole: out("loss.whole", whole, 3) }));
   parts.roles.replaceChildren(roleTable(kit, result));
+  join(kit, result, parts);
+  compareTrained(kit, result, parts);
+}
+
+/** The heads' parts of the layer's output, added one after another. */
+function join(kit, { joining, used }, parts) {
+  const { t, out } = kit;
+  const longest = Math.max(...joining.sizes, 1e-9);
+  parts.joining.draw(
+    joining.sizes.map((value, at) => ({
+      label: t("heads.number", { number: at }), key: `size.${at}`, value, share: value / longest, digits: 2, marked: at < used.joined,
+      pick: () => kit.set("joined", at + 1),
+    })),
+  );
+  parts.missing.replaceChildren(...pieces(t, "heads.joining-missing", { count: out("joined", used.joined, 0), share: el("b", {}, out("missing", joining.missing, 1)) }));
+}
+
+/** Models that were trained with each h, beside those of the paper. */
+function compareTrained(kit, { trained, inputs }, parts) {
+  const { t } = kit;
+  const { heads, loss, made } = trained;
+  parts.curve.node.hidden = !made;
+  parts.made.replaceChildren(...(made ? told(kit, "heads.trained-note", { updates: made.updates, seeds: made.seeds }) : [t("heads.untrained")]));
+  if (made) parts.curve.draw({ xs: heads, logX: true, ticks: heads, digits: 3, at: heads.indexOf(inputs.h), series: [{ name: t("heads.trained-loss"), values: loss }], always: true });
+  const { columns, rows } = trainedTable(kit, trained, "trained");
+  const cell = content => (content?.key ? kit.out(content.key, content.value, content.digits) : content);
+  const row = ([h, ...rest]) => el("tr", {}, el("th", { scope: "row" }, h), rest.map(one => el("td", {}, cell(one))));
+  parts.scores.replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, columns.map(name => el("th", { scope: "col" }, name)))), el("tbody", {}, rows.map(row))));
+}
+
+function trainedTable(kit, { heads, loss, bleu, cited: papers }, prefix) {
+  const { t } = kit;
+  const counts = [...new Set([...heads, ...papers.map(one => one.heads)])].sort((a, b) => a - b);
+  const ours = (name, values, h, digits) => (heads.includes(h) ? { key: `${prefix}.${name}.${h}`, value: values[heads.indexOf(h)], digits } : "–");
+  const paper = h => {
+    const one = papers.find(found => found.heads === h);
+    return one ? cited(kit, one.value, one.source, 1) : "–";
+  };
+  return {
+    caption: t("heads.trained"),
+    columns: ["h", t("heads.trained-loss"), t("heads.trained-bleu"), t("heads.trained-paper")],
+    rows: counts.map(h => [String(h), ours("loss", loss, h, 3), ours("bleu", bleu, h, 1), paper(h)]),
+  };
 }
 
 /** The small pictures; those whose heads share keys and values stand in one bracket. */
@@ -137,6 +193,12 @@ function tables(kit, result) {
       columns: [t("heads.head-name"), t("heads.loss-name")],
       rows: result.loss.without.map((value, at) => [String(at), { key: `table.loss.${at}`, value, digits: 4 }]),
     },
+    {
+      caption: t("heads.joining"),
+      columns: [t("heads.head-name"), t("heads.size-name")],
+      rows: result.joining.sizes.map((value, at) => [String(at), { key: `table.size.${at}`, value, digits: 4 }]),
+    },
+    trainedTable(kit, result.trained, "table.trained"),
     ...result.cells.map((cells, at) => matrixTable(t("heads.one", { number: at }), `head.${at}`, cells, labels, labels)),
   ];
 }

@@ -30,11 +30,13 @@ function build(kit) {
     dial: el("div", { class: "dial" }),
     facts: el("dl", { class: "measures" }),
     turn: el("div", { class: "turn" }),
+    beyond: plot(kit, { label: t("positions.beyond"), hint: t("positions.beyond-help"), key: "beyond", name: t("positions.beyond-name"), height: 190 }),
+    made: el("p", { class: "hint" }),
   };
   parts.waves = part(t("positions.wave"), el("div", { class: "wave" }, parts.wave.node, parts.dial));
   parts.pair = part(t("positions.products"), parts.products.node);
   return {
-    node: el("div", { class: "positions" }, part(t("positions.map"), parts.legend, parts.map.node, parts.whose), parts.waves, parts.pair, parts.facts, parts.turn),
+    node: el("div", { class: "positions" }, part(t("positions.map"), parts.legend, parts.map.node, parts.whose), parts.waves, parts.pair, parts.facts, parts.turn, part(t("positions.beyond"), parts.beyond.node, parts.made)),
     draw: result => draw(kit, result, parts),
     tables: result => tables(kit, result),
   };
@@ -83,6 +85,18 @@ function draw(kit, result, parts) {
   parts.facts.replaceChildren(...facts.filter(Boolean));
   parts.turn.hidden = !result.rotation;
   if (result.rotation) parts.turn.replaceChildren(...rotation(kit, result));
+  readOn(kit, result, parts);
+}
+
+/** Models that were trained with each scheme, on texts longer than they know. */
+function readOn(kit, { beyond, inputs }, parts) {
+  const { t } = kit;
+  const { tokens, curves, made } = beyond;
+  parts.beyond.node.hidden = !made;
+  parts.made.replaceChildren(...(made ? told(kit, "positions.beyond-note", { trained: tokens[0], longest: tokens.at(-1), updates: made.updates }) : [t("positions.unbeyond")]));
+  if (!made) return;
+  const series = Object.entries(curves).map(([kind, values]) => ({ name: t(`positions.short.${kind}`), values, faint: kind !== inputs.kind }));
+  parts.beyond.draw({ xs: tokens, series, ticks: tokens, digits: 3, marks: [{ x: tokens[0] }] });
 }
 
 function whose({ own, inputs }) {
@@ -122,6 +136,7 @@ function tables(kit, result) {
   const names = result.cells.map((_, at) => String(at));
   return [
     ...(result.products ? [{ caption: t("positions.products"), columns: [t("positions.offset"), t("positions.product", { number: result.used.p })], rows: result.offsets.map((k, at) => [String(k).replace("-", "−"), { key: `table.product.${at}`, value: result.products[at], digits: 4 }]) }] : []),
+    ...(result.beyond.made ? [{ caption: t("positions.beyond"), columns: [t("positions.beyond-name"), ...Object.keys(result.beyond.curves).map(kind => t(`positions.short.${kind}`))], rows: result.beyond.tokens.map((count, at) => [String(count), ...Object.entries(result.beyond.curves).map(([kind, values]) => ({ key: `table.beyond.${kind}.${count}`, value: values[at], digits: 3 }))]) }] : []),
     matrixTable(t("positions.map"), "cell", result.cells[0].map((_, p) => result.cells.map(row => row[p])), result.cells[0].map((_, p) => String(p)), names, 4),
   ];
 }
