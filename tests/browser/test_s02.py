@@ -56,4 +56,60 @@ def test_attention_keeps_its_quality_in_long_sentences(reader: Any) -> None:
     assert read[2] >= read[1]
     field.hover(position={"x": 2, "y": 20})
     assert reader.value("length-quality", "quality.x") != read[0]
-    assert figure.locator('.claim[data-holds="true"]').count() >= 1
+    best, longest = reader.value("length-quality", "best.vector"), reader.value("length-quality", "longest.vector")
+    assert longest < 0.6 * best
+    assert figure.locator('.claim[data-holds="true"]').count() == 2
+
+
+def test_words_are_read_out_of_the_vector(reader: Any) -> None:
+    figure = reader.figure("bottleneck")
+    assert figure.locator(".claim").count() == 1
+    reader.set("bottleneck", {"probe": True})
+    assert figure.locator('.claim[data-holds="true"]').count() == 2
+    field = figure.locator(".plot-field").nth(1)
+    field.focus()
+    field.press("Home")
+    short, long, guess = (reader.value("bottleneck", f"recall.{at}.reading") for at in range(3))
+    assert 1 > short > long > guess > 0
+    field.press("End")
+    assert reader.value("bottleneck", "recall.x") == 24
+    figure.locator('[data-panel="reset"]').click()
+    reader.wait("bottleneck")
+
+
+def test_scores_are_computed_anew_with_progress_and_can_be_stopped(reader: Any) -> None:
+    figure = reader.figure("length-quality")
+    lines = figure.locator(".plot-line")
+    shown = "all => all.map(node => node.getAttribute('d')).join()"
+    before = lines.evaluate_all(shown)
+    button = figure.locator('button[data-field="seed"]')
+    assert not figure.locator("progress").is_visible()
+    button.click()
+    figure.locator("progress").wait_for(state="visible")
+    assert button.inner_text() == reader.text("length-quality.stop")
+    button.click()
+    reader.wait("length-quality")
+    assert not figure.locator("progress").is_visible()
+    assert lines.evaluate_all(shown) == before
+    button.click()
+    figure.locator("progress").wait_for(state="visible")
+    figure.locator("progress").wait_for(state="hidden")
+    reader.wait("length-quality")
+    assert lines.evaluate_all(shown) != before
+    assert "seed=1" in reader.page.url
+    assert "bins" not in reader.page.url
+    figure.locator('[data-panel="reset"]').click()
+    reader.wait("length-quality")
+
+
+def test_scores_of_the_paper_lie_over_the_curves(reader: Any) -> None:
+    figure = reader.figure("length-quality")
+    assert figure.locator(".plot-level").count() == 0
+    reader.set("length-quality", {"paper": True})
+    assert figure.locator(".plot-level").count() == 2
+    cited = figure.locator(".cited").evaluate_all("all => all.map(node => node.value)")
+    assert cited == ["26.71", "34.16"]
+    reader.set("length-quality", {"metric": "chrf"})
+    assert figure.locator(".plot-level").count() == 0
+    figure.locator('[data-panel="reset"]').click()
+    reader.wait("length-quality")

@@ -1,11 +1,13 @@
 """A whole sentence squeezed into one vector, and what is left in it of each word."""
 
+from functools import lru_cache
 from typing import Any
 
 from pydantic import Field
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import FigureError, Inputs, Widget, any_model
+from allyouneed.guide.widgets.recall import LENGTHS, recall, recovered
 from allyouneed.guide.widgets.recurrences import LONG, influence, recurrent, vector_of
 from allyouneed.guide.widgets.texts import encoded, named
 from allyouneed.models.recurrent import Recurrent
@@ -20,18 +22,35 @@ CHECKED = (6, 12, 24, 48)
 
 
 class BottleneckInputs(Inputs):
-    """The first `n` words of a text; an empty `text` is a long one that is here."""
+    """The first `n` words of a text; an empty `text` is a long one that is here. `probe` asks what can be read out of
+    the vector again, which takes some seconds the first time.
+    """
 
     n: int = Field(6, ge=1, le=MOST)
     text: str = Field("", max_length=2000)
     all: bool = False
+    probe: bool = False
     model: str = any_model("zoo:rnnencdec-en-fr", "recurrent-both")
 
 
+@lru_cache(maxsize=8)
 def first_word(tokenizer: Vocabulary, model: Recurrent) -> list[float]:
     """How strongly the first word still moves the vector, in texts of several lengths."""
     texts = [" ".join(LONG.split()[:count]) for count in CHECKED]
     return [influence(model, tokenizer.wrap(tokenizer.encode(text)))[1][0] for text in texts]
+
+
+def forgetting(curves: list[list[dict[str, float]]]) -> dict[str, Any]:
+    """The claim that the first words are found less often in long texts than in short ones: as a share."""
+    short, long = (sum(place["probe"] for place in curve[: LENGTHS[0]]) for curve in curves)
+    share = long / max(short, 1e-9)
+    return {
+        "key": "bottleneck.claim-probe",
+        "word": str(LENGTHS[0]),
+        "origin": str(LENGTHS[-1]),
+        "value": share,
+        "holds": share < 1,
+    }
 
 
 def compute(inputs: BottleneckInputs, models: Models) -> dict[str, Any]:
@@ -46,6 +65,7 @@ def compute(inputs: BottleneckInputs, models: Models) -> dict[str, Any]:
         translation = pipe.translate([text], beam=1)[0].text
         names = named(pipe.tokenizer, ids)
         curve = first_word(pipe.tokenizer, model)
+        read = [recall(model, pipe.tokenizer, length) for length in LENGTHS] if inputs.probe else []
     return {
         "text": text,
         "words": len(words),
@@ -57,6 +77,8 @@ def compute(inputs: BottleneckInputs, models: Models) -> dict[str, Any]:
         "influence": strengths,
         "checked": CHECKED,
         "first": curve,
+        "read": read,
+        "lengths": LENGTHS,
         "translation": translation,
         "claims": [
             {
@@ -65,11 +87,12 @@ def compute(inputs: BottleneckInputs, models: Models) -> dict[str, Any]:
                 "origin": str(CHECKED[-1]),
                 "value": curve[0] / max(curve[-1], 1e-12),
                 "holds": curve[-1] < curve[0],
-            }
+            },
+            *([forgetting(read)] if read else []),
         ],
         "model": models.card(inputs.model),
         "used": {"n": len(words)},
     }
 
 
-WIDGET = Widget(BottleneckInputs, compute, (influence, vector_of, Encoder.forward, RecurrentStack.forward))
+WIDGET = Widget(BottleneckInputs, compute, (influence, vector_of, recovered, Encoder.forward, RecurrentStack.forward))

@@ -31,9 +31,14 @@ def recurrent(models: Models, name: str) -> Generator[tuple[Translator, Recurren
         yield pipe, cast(Recurrent, cast(Any, pipe.model))
 
 
+def vectors_of(memory: RecurrentMemory) -> Tensor:
+    """All that a decoder without attention is told of each sentence, [N, D]."""
+    return memory.start[-1].hidden if memory.summary is None else memory.summary
+
+
 def vector_of(memory: RecurrentMemory) -> Tensor:
-    """All that a decoder without attention is told of a sentence, [D]."""
-    return (memory.start[-1].hidden if memory.summary is None else memory.summary)[0]
+    """The same of the first, [D]."""
+    return vectors_of(memory)[0]
 
 
 def embedded(model: Recurrent, ids: list[int]) -> tuple[Tensor, RecurrentMemory]:

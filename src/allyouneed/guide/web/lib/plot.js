@@ -10,7 +10,7 @@ const TICKS = 4;
 /**
  * options: { label, hint, key, name } where `name` is what the axis below counts.
  * draw({ xs, series, logX, logY, digits, at, marks }): a series is { name, values } with null where it has none, `at` the
- * place of the cursor, `marks` are [{ x, name }] upright lines.
+ * place of the cursor, `marks` are [{ x, name }] upright lines, `levels` are heights, each beside the series of its place.
  */
 export function plot(kit, options) {
   return new Plot(kit, options);
@@ -50,10 +50,11 @@ class Plot {
 
   draw(data) {
     this.#data = { ...data, ...this.#bounds(data) };
-    const { xs, series, marks = [] } = this.#data;
+    const { xs, series, marks = [], levels = [] } = this.#data;
     this.lines.replaceChildren(
       ...this.#grid(),
       ...marks.map(({ x }) => svg("line", { class: "plot-mark", x1: this.#x(x), x2: this.#x(x), y1: 0, y2: 100, "vector-effect": "non-scaling-stroke" })),
+      ...levels.map((level, at) => svg("line", { class: `plot-level line-${at % 5}`, x1: 0, x2: 100, y1: this.#y(level), y2: this.#y(level), "vector-effect": "non-scaling-stroke" })),
       ...series.flatMap((one, at) => this.#curve(one, at)),
     );
     this.left.replaceChildren(...this.#ticks().map(value => el("span", { vars: { "--y": `${this.#y(value)}%` } }, this.#short(value))));

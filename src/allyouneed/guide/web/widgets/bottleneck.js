@@ -17,7 +17,9 @@ function build(kit) {
     facts: el("dl", { class: "measures" }),
     left: bars(kit, { label: t("bottleneck.left") }),
     curve: plot(kit, { label: t("bottleneck.first"), hint: t("bottleneck.first-help"), key: "first", name: t("bottleneck.words"), height: 150 }),
+    recall: plot(kit, { label: t("bottleneck.recall"), hint: t("bottleneck.recall-help"), key: "recall", name: t("bottleneck.place"), height: 170 }),
   };
+  parts.read = part(t("bottleneck.recall"), parts.recall.node, el("p", { class: "hint" }, t("bottleneck.recall-note")));
   return {
     node: el(
       "div",
@@ -25,6 +27,7 @@ function build(kit) {
       el("div", { class: "squeeze" }, part(t("bottleneck.read"), parts.tokens), el("div", { class: "flow-arrow", "aria-hidden": "true" }), part(t("bottleneck.vector"), parts.own, el("p", { class: "hint" }, t("bottleneck.book")), parts.book), el("div", { class: "flow-arrow", "aria-hidden": "true" }), part(t("bottleneck.write"), parts.written)),
       parts.facts,
       el("div", { class: "pair" }, part(t("bottleneck.left"), parts.left.node, el("p", { class: "hint" }, t("bottleneck.left-help"))), part(t("bottleneck.first"), parts.curve.node)),
+      parts.read,
     ),
     draw: result => draw(kit, result, parts),
     tables: result => tables(kit, result),
@@ -36,6 +39,7 @@ export const bottleneck = {
     { field: "n", kind: "slider" },
     { field: "text", kind: "text", blank: result => result.text },
     { field: "all", kind: "onoff" },
+    { field: "probe", kind: "onoff" },
   ],
   build,
 };
@@ -54,6 +58,16 @@ function draw(kit, result, parts) {
   const most = Math.max(...result.influence, 1e-9);
   parts.left.draw(result.tokens.map((token, at) => ({ label: tokenText(t, token), key: `influence.${at}`, value: result.influence[at], share: result.influence[at] / most, digits: 4, marked: at === 0 })));
   parts.curve.draw({ xs: result.checked, series: [{ name: t("bottleneck.strength"), values: result.first }], low: 0, digits: 4, ticks: result.checked, always: true });
+  parts.read.hidden = result.read.length === 0;
+  if (result.read.length > 0) drawRecall(kit, result, parts.recall);
+}
+
+/** How often the word at each place is read out of the vector again, in short texts and in long ones. */
+function drawRecall({ t }, { read, lengths }, plotted) {
+  const places = read.at(-1).map((_, at) => at + 1);
+  const padded = values => places.map((_, at) => values[at] ?? null);
+  const series = read.map((curve, at) => ({ name: t("bottleneck.recall-in", { n: lengths[at] }), values: padded(curve.map(({ probe }) => probe)) }));
+  plotted.draw({ xs: places, series: [...series, { name: t("bottleneck.guess"), values: read.at(-1).map(({ guess }) => guess), faint: true }], low: 0, ticks: [1, ...lengths] });
 }
 
 function tables(kit, result) {
@@ -62,5 +76,10 @@ function tables(kit, result) {
     { caption: t("bottleneck.left"), columns: [t("bottleneck.token"), t("bottleneck.strength")], rows: result.tokens.map((token, at) => [tokenText(t, token), { key: `table.influence.${at}`, value: result.influence[at], digits: 5 }]) },
     { caption: t("bottleneck.vector"), columns: ["", t("bottleneck.value")], rows: result.vector.map((value, at) => [number(kit.lang, at, 0), { key: `table.vector.${at}`, value, digits: 4 }]) },
     { caption: t("bottleneck.first"), columns: [t("bottleneck.words"), t("bottleneck.strength")], rows: result.checked.map((n, at) => [String(n), { key: `table.first.${n}`, value: result.first[at], digits: 5 }]) },
+    ...result.read.map((curve, at) => ({
+      caption: t("bottleneck.recall-in", { n: result.lengths[at] }),
+      columns: [t("bottleneck.place"), t("bottleneck.recovered"), t("bottleneck.guess")],
+      rows: curve.map(({ probe, guess }, place) => [String(place + 1), { key: `table.probe.${at}.${place}`, value: probe, digits: 3 }, { key: `table.guess.${at}.${place}`, value: guess, digits: 3 }]),
+    })),
   ];
 }
