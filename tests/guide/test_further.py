@@ -10,12 +10,20 @@ import torch
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets import WIDGETS
 from allyouneed.guide.widgets.base import FigureError
+from allyouneed.guide.widgets.clock import exponent
 from allyouneed.guide.widgets.tracing import watch
 from allyouneed.parts import attention, masks, positions
+from allyouneed.reproduce.result import Result, stored
 
 
 def ask(name: str, models: Models, **inputs: Any) -> dict[str, Any]:
     return WIDGETS[name].answer(inputs, models)
+
+
+def result_of(name: str) -> Result:
+    found = stored(name)
+    assert found is not None
+    return found
 
 
 SNIPPETS = {
@@ -95,10 +103,32 @@ def test_cache_is_counted_and_tiles_are_exact(models: Models) -> None:
         "own": 2 * 2 * 2 * 64 * 1024 * 2,
         "all": 2 * 2 * 8 * 64 * 1024 * 2,
         "window": 2 * 2 * 2 * 64 * 256 * 2,
+        "state": 2 * (2 * 8 * 64) * (16 + 3) * 2,
     }
+    assert ask("cost", models, n=2048, layers=2, heads=8, width=64)["cache"]["state"] == result["cache"]["state"]
+    assert set(result["times"]) == {"naive", "tiled", "window", "state"}
     assert result["difference"] < 1e-5
     assert result["groups"] == [4, 4]
     assert ask("cost", models, heads=4, kv_heads=32)["used"] == {"kv_heads": 4}
+
+
+def test_slope_of_a_power_is_its_exponent() -> None:
+    sizes = [10, 100, 200, 400]
+    assert exponent(sizes, [9.0, *(3 * float(size) ** 1.5 for size in sizes[1:])]) == pytest.approx(1.5)
+
+
+def test_models_are_compared_at_one_scale(models: Models) -> None:
+    result = ask("results", models)
+    compared = result["compared"]
+    rows = {row["model"]: row for row in compared["rows"]}
+    stored_rows = [row for row in result_of("bottleneck").rows if row["model"] == "Transformer"]
+    assert rows["Transformer"]["bleu"] == pytest.approx([row["BLEU"] for row in stored_rows], rel=1e-5)
+    assert compared["lengths"] == [row["source words"] for row in stored_rows]
+    assert rows["by phrases"]["minutes"] is None
+    texts = [row["text"] for row in result["rows"]]
+    assert texts == sorted(texts, reverse=True)
+    assert next(row for row in result["rows"] if row["name"] == "zoo:rnnsearch-en-fr")["text"] == "everyday"
+    assert next(row for row in result["rows"] if row["name"] == "zoo:en-fr")["text"] == "public"
 
 
 def test_titles_are_found_by_every_word(models: Models) -> None:

@@ -1,11 +1,13 @@
 """How long a computation takes on this machine, one measurement at a time."""
 
-import math
 from collections.abc import Callable
 from threading import Lock
 from time import perf_counter
 
+import numpy as np
+
 REPEATS, ENOUGH = 3, 0.1  # runs, or seconds after which there are no more
+LAST = 3  # points of a curve that tell how it goes on
 ONE_AT_A_TIME = Lock()
 
 
@@ -22,5 +24,8 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def exponent(sizes: list[int], times: list[float]) -> float:
-    """The slope between the last two points of a curve on logarithmic axes: 1 doubles with the size, 2 quadruples."""
-    return math.log(times[-1] / times[-2]) / math.log(sizes[-1] / sizes[-2])
+    """The slope of the line through the last three points of a curve on logarithmic axes, by least squares: 1 doubles
+    with the size, 2 quadruples.
+    """
+    x, y = (np.log(values[-LAST:]) for values in (sizes, times))
+    return float(np.polyfit(x, y, 1)[0])

@@ -1,4 +1,4 @@
-"""What attention costs in time and memory, and what exact tiles, windows and shared heads save."""
+"""What attention costs in time and memory, and what exact tiles, windows, shared heads and a state save."""
 
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -11,8 +11,10 @@ from torch import Tensor
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import Inputs, Widget
 from allyouneed.guide.widgets.clock import exponent, seconds
+from allyouneed.models.mamba import MambaConfig
 from allyouneed.parts.attention import attend, naive_attend
 from allyouneed.parts.masks import Mask, causal, sliding_window
+from allyouneed.parts.scan import Selection, selective_scan
 from allyouneed.parts.sparse import sparse_attend
 from allyouneed.parts.tiled import SIZE, tiled_attend
 
@@ -42,15 +44,32 @@ def cache_bytes(inputs: CostInputs, kv_heads: int, n: int) -> int:
     return 2 * inputs.layers * kv_heads * inputs.width * n * inputs.bytes
 
 
+def state_bytes(inputs: CostInputs) -> int:
+    """What a state-space decoder (Gu & Dao 2023) as wide and deep keeps instead: of each channel its state and the last
+    inputs of its convolution, however long the text is.
+    """
+    channels = MambaConfig.expand * inputs.heads * inputs.width
+    return inputs.layers * channels * (MambaConfig.d_state + MambaConfig.d_convolution - 1) * inputs.bytes
+
+
 def triple(n: int) -> tuple[Tensor, Tensor, Tensor]:
     """Random queries, keys and values."""
     query, key, value = torch.randn(3, 1, HEADS, n, WIDTH, generator=torch.Generator().manual_seed(n))
     return query, key, value
 
 
+def scan(n: int) -> Callable[[], object]:
+    """A selective scan over as many channels as the lookups are wide."""
+    random = torch.Generator().manual_seed(n)
+    channels, numbers = HEADS * WIDTH, MambaConfig.d_state
+    x, steps = torch.randn(1, n, channels, generator=random), torch.rand(1, n, channels, generator=random)
+    write, read = torch.randn(2, 1, n, numbers, generator=random)
+    return partial(selective_scan, x, Selection(0.1 * steps, -torch.ones(numbers, channels), write, read))
+
+
 @lru_cache(maxsize=8)
 def measured(window: int, again: int) -> dict[str, list[float]]:
-    """Milliseconds of one causal lookup at each length, on this machine."""
+    """Milliseconds of one causal lookup at each length, and of a state-space scan, on this machine."""
     near = causal() & sliding_window(window)
     works: dict[str, tuple[Callable[..., Tensor], Mask]] = {
         "naive": (naive_attend, causal()),
@@ -58,10 +77,11 @@ def measured(window: int, again: int) -> dict[str, list[float]]:
         "window": (sparse_attend, near),
     }
     with torch.inference_mode():
-        return {
+        times = {
             name: [1000 * seconds(partial(lookup, *triple(n), mask)) for n in LENGTHS]
             for name, (lookup, mask) in works.items()
         }
+        return times | {"state": [1000 * seconds(scan(n)) for n in LENGTHS]}
 
 
 @lru_cache(maxsize=1)
@@ -87,6 +107,7 @@ def compute(inputs: CostInputs, models: Models) -> dict[str, Any]:
             "own": cache_bytes(inputs, kv_heads, n),
             "all": cache_bytes(inputs, inputs.heads, n),
             "window": cache_bytes(inputs, kv_heads, seen),
+            "state": state_bytes(inputs),
         },
         "saved": inputs.heads / kv_heads,
         "groups": [inputs.heads // kv_heads] * kv_heads,
@@ -99,4 +120,6 @@ def compute(inputs: CostInputs, models: Models) -> dict[str, Any]:
     }
 
 
-WIDGET = Widget(CostInputs, compute, (cache_bytes, tiled_attend, sparse_attend, attend, naive_attend))
+WIDGET = Widget(
+    CostInputs, compute, (cache_bytes, state_bytes, tiled_attend, sparse_attend, selective_scan, attend, naive_attend)
+)

@@ -213,6 +213,7 @@ def claims(added: list[float], losses: dict[str, Any]) -> list[dict[str, Any]]:
         best = min(by_heads, key=by_heads.__getitem__)
         made.append(
             {
+                "lead": "frame.claim-experiment",
                 "key": "heads.claim-several",
                 "word": str(best),
                 "origin": "",

@@ -74,6 +74,7 @@ def claims(found: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
     """A shuffled order is harder than the natural one, and the orders lie closer together for the attending model."""
     made: list[dict[str, Any]] = [
         {
+            "lead": "frame.claim-experiment",
             "key": "order.claim-natural",
             "word": model,
             "origin": "",
@@ -87,6 +88,7 @@ def claims(found: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
         spread = {model: max(orders.values()) - min(orders.values()) for model, orders in found.items()}
         made.append(
             {
+                "lead": "frame.claim-experiment",
                 "key": "order.claim-spread",
                 "word": "Transformer",
                 "origin": "LSTM",

@@ -186,6 +186,7 @@ def claims(curves: dict[str, list[float]]) -> list[dict[str, Any]]:
     rise = {kind: curve[-1] - curve[0] for kind, curve in curves.items()}
     return [
         {
+            "lead": "frame.claim-experiment",
             "key": f"positions.claim-{kind}",
             "word": kind,
             "origin": "",

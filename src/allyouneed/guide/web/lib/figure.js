@@ -7,6 +7,7 @@ import { keepFocus } from "./picks.js";
 import { number, pieces, power, sentence, translator } from "./text.js";
 
 const LONGEST = 1e10; // larger numbers are read as a power of ten
+const SMALLEST = 1e-4; // and smaller ones, where so many decimals are asked for that they would show
 const PATIENCE = 150; // milliseconds until a wait is shown
 
 /** Builds the figure of `widget` into `host`, and again when the language changes. */
@@ -185,20 +186,21 @@ function parted(value) {
 
 /** A number as it is read; a pair is a mantissa and its power of ten. */
 function shown(lang, value, digits) {
-  if (Math.abs(value) >= LONGEST) return shown(lang, parted(value), digits);
+  const tiny = digits > 5 && value !== 0 && Math.abs(value) < SMALLEST;
+  if (!Array.isArray(value) && value !== null && (Math.abs(value) >= LONGEST || tiny)) return shown(lang, parted(value), digits);
   if (!Array.isArray(value)) return number(lang, value, digits);
   const [line, above] = power(lang, value);
   return [line, el("sup", {}, above)];
 }
 
 /** Whether what the prose says of words holds here: by how much, and at which head it holds most. */
-function claimChip(kit, { key = "frame.claim-share", word, origin, value, holds, strongest }) {
+function claimChip(kit, { lead = "frame.claim", key = "frame.claim-share", word, origin, value, holds, strongest }) {
   const mark = el("b", { class: holds ? "holds" : "fails" }, holds ? "✓" : "✗");
   const parts = { word: el("span", {}, word), origin: el("span", {}, origin), value: kit.out(`claim.${word}`, value, 2) };
   return el(
     "div",
     { class: "chip claim", data: { holds } },
-    el("span", {}, `${kit.t("frame.claim")}: `, pieces(kit.t, key, parts), " ", mark),
+    el("span", {}, `${kit.t(lead)}: `, pieces(kit.t, key, parts), " ", mark),
     strongest && strongestHead(kit, word, strongest),
   );
 }

@@ -44,16 +44,16 @@ function sized(bytes) {
 }
 
 function byteRows({ t, out }, prefix, values, names) {
-  const most = Math.log(Math.max(...names.map(name => values[name])));
+  const most = Math.max(...names.map(name => values[name]));
   return names.map((name, at) => {
     const [value, unit] = sized(values[name]);
-    return { label: [t(`cost.${prefix}.${name}`), el("small", {}, out(`${prefix}.${name}.short`, value, 1), ` ${unit}`)], key: `${prefix}.${name}`, value: values[name], share: Math.log(values[name]) / most, digits: 0, marked: at === 0 };
+    return { label: [t(`cost.${prefix}.${name}`), el("small", {}, out(`${prefix}.${name}.short`, value, 1), ` ${unit}`)], key: `${prefix}.${name}`, value: values[name], share: values[name] / most, digits: 0, marked: at === 0 };
   });
 }
 
 function draw(kit, result, parts) {
   const { t, out } = kit;
-  parts.cache.draw(byteRows(kit, "cache", result.cache, ["own", "all", "window"]));
+  parts.cache.draw(byteRows(kit, "cache", result.cache, ["own", "all", "window", "state"]));
   parts.memory.draw(byteRows(kit, "weights", result.weights, ["naive", "tiled"]));
   parts.groups.replaceChildren(...result.groups.map(size => el("span", { vars: { "--heads": size } }, Array.from({ length: size }, () => el("i", {})))));
   parts.formula.replaceChildren(formula(t("cost.formula")));
@@ -65,13 +65,13 @@ function draw(kit, result, parts) {
   );
   parts.curve.draw({ xs: result.lengths, logX: true, logY: true, digits: 2, ticks: result.lengths, series: Object.entries(result.times).map(([name, values]) => ({ name: t(`cost.method.${name}`), values })) });
   const slope = name => out(`slope.${name}`, result.exponents[name], 2);
-  parts.note.replaceChildren(...pieces(t, "cost.slopes", { naive: slope("naive"), tiled: slope("tiled"), window: slope("window") }));
+  parts.note.replaceChildren(...pieces(t, "cost.slopes", { naive: slope("naive"), tiled: slope("tiled"), window: slope("window"), state: slope("state") }));
 }
 
 function tables(kit, result) {
   const { t } = kit;
   return [
-    { caption: t("cost.cache"), columns: ["", t("cost.bytes-name")], rows: ["own", "all", "window"].map(name => [t(`cost.cache.${name}`), { key: `table.cache.${name}`, value: result.cache[name], digits: 0 }]) },
+    { caption: t("cost.cache"), columns: ["", t("cost.bytes-name")], rows: ["own", "all", "window", "state"].map(name => [t(`cost.cache.${name}`), { key: `table.cache.${name}`, value: result.cache[name], digits: 0 }]) },
     { caption: t("cost.memory"), columns: ["", t("cost.bytes-name")], rows: ["naive", "tiled"].map(name => [t(`cost.weights.${name}`), { key: `table.weights.${name}`, value: result.weights[name], digits: 0 }]) },
     { caption: t("cost.times"), columns: [t("cost.words"), ...Object.keys(result.times).map(name => t(`cost.method.${name}`))], rows: result.lengths.map((n, at) => [String(n), ...Object.entries(result.times).map(([name, values]) => ({ key: `table.time.${name}.${n}`, value: values[at], digits: 3 }))]) },
   ];

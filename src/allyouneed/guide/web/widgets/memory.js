@@ -10,13 +10,13 @@ const SAID = ["strength", "gate", "shifts", "power"]; // what the controller tel
 
 function build(kit) {
   const { t } = kit;
-  const map = (name, reading, more = {}) => heatmap(kit, { label: t(`memory.${name}`), hint: "", key: name, precision: 2, height: 12, reading, ...more });
+  const map = (name, reading, more = {}) => heatmap(kit, { label: t(`memory.${name}`), hint: t(`memory.${name}-help`), key: name, precision: 2, height: 12, reading, ...more });
   const parts = {
     asked: map("asked", (r, c) => t("memory.bit", { row: r + 1, column: c + 1 }), { pick: (r, c) => flip(kit, r, c) }),
     copied: map("copied", (r, c) => t("memory.bit", { row: r + 1, column: c + 1 })),
     writes: map("writes", (r, c) => t("memory.slot", { slot: r, step: c + 1 }), { pick: (_, c) => kit.put({ step: c + 1, head: "write" }) }),
     reads: map("reads", (r, c) => t("memory.slot", { slot: r, step: c + 1 }), { pick: (_, c) => kit.put({ step: c + 1, head: "read" }) }),
-    tape: map("tape", (r, c) => t("memory.cell", { slot: r, column: c })),
+    tape: map("tape", (r, c) => t("memory.cell", { slot: r, column: c }), { height: 8 }),
     stages: plot(kit, { label: t("memory.stages"), hint: t("memory.stages-help"), key: "stage", name: t("memory.slot-name"), height: 160 }),
     verdict: el("p", {}),
     said: el("dl", { class: "measures" }),
@@ -27,7 +27,7 @@ function build(kit) {
     node: el(
       "div",
       { class: "memory" },
-      el("div", { class: "pair" }, part(t("memory.asked"), parts.asked.node, el("p", { class: "hint" }, t("memory.asked-help"))), part(t("memory.copied"), parts.copied.node, parts.verdict)),
+      el("div", { class: "pair" }, part(t("memory.asked"), parts.asked.node), part(t("memory.copied"), parts.copied.node, parts.verdict)),
       el("div", { class: "pair" }, part(t("memory.writes"), parts.writes.node), part(t("memory.reads"), parts.reads.node)),
       el("div", { class: "part" }, parts.title, parts.stages.node, parts.said, parts.sums),
       part(t("memory.tape"), parts.tape.node),

@@ -2,25 +2,25 @@
 
 import { bars } from "../lib/bars.js";
 import { el } from "../lib/dom.js";
-import { measure, part } from "../lib/parts.js";
+import { measure, part, told } from "../lib/parts.js";
 
 function build(kit) {
   const { t } = kit;
   const given = el("div", { class: "orders" });
   const facts = el("dl", { class: "measures" });
   const groups = el("div", { class: "pair" });
-  const none = el("p", { class: "hint" }, t("order.none"));
+  const made = el("p", { class: "hint" });
   return {
-    node: el("div", { class: "order" }, part(t("order.given"), given), facts, part(t("order.perplexities"), groups, none)),
+    node: el("div", { class: "order" }, part(t("order.given"), given), facts, part(t("order.perplexities"), groups, made)),
     draw(result) {
       const line = (numbers, key) => el("div", { class: "tokens" }, numbers.map((value, at) => el("span", { class: "token" }, kit.out(`${key}.${at}`, value, 2))));
-      given.replaceChildren(...result.given.flatMap((numbers, at) => [line(numbers, `given.${at}`), el("p", { class: "hint" }, t("order.sorted")), line(result.sorted[at], `sorted.${at}`)]));
+      given.replaceChildren(...result.given.map((numbers, at) => el("div", { class: "given" }, el("p", { class: "caption" }, t("order.nth", { at: at + 1 })), line(numbers, `given.${at}`), el("p", { class: "caption" }, t("order.sorted")), line(result.sorted[at], `sorted.${at}`))));
       facts.replaceChildren(
         measure(t("order.set"), kit.out("set", result.set, 6), t("order.set-more")),
         measure(t("order.sequence"), kit.out("sequence", result.sequence, 3), t("order.sequence-more")),
       );
       const found = Object.entries(result.perplexities);
-      none.hidden = found.length > 0;
+      made.replaceChildren(...(result.made ? told(kit, "order.made", { updates: result.made.updates, seeds: result.made.seeds }) : [t("order.none")]));
       groups.replaceChildren(...found.map(([model, orders]) => group(kit, model, orders)));
     },
     tables: result => [

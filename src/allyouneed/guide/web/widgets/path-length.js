@@ -39,9 +39,9 @@ export const pathLength = {
 function draw(kit, result, parts) {
   const { t, out } = kit;
   const { rows, inputs, times, lengths, exponents } = result;
-  const farthest = Math.log(Math.max(...rows.map(row => row.path)) + 1);
+  const farthest = Math.max(...rows.map(row => row.path));
   parts.paths.draw(
-    rows.map(({ kind, path }) => ({ label: t(`path-length.kind.${kind}`), key: `path.${kind}`, value: path, share: Math.log(path + 1) / farthest, digits: 0, marked: kind === inputs.kind, pick: () => kit.set("kind", kind) })),
+    rows.map(({ kind, path }) => ({ label: t(`path-length.kind.${kind}`), key: `path.${kind}`, value: path, share: path / farthest, digits: 0, marked: kind === inputs.kind, pick: () => kit.set("kind", kind) })),
   );
   const chosen = rows.find(row => row.kind === inputs.kind);
   parts.facts.replaceChildren(
