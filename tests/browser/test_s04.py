@@ -32,7 +32,13 @@ def test_rows_are_what_is_written_and_columns_what_was_read(reader: Any) -> None
 def test_european_economic_area_runs_backwards(reader: Any) -> None:
     figure = reader.figure(NAME)
     chips = figure.locator(".claim")
-    assert [chips.nth(at).get_attribute("data-holds") for at in range(3)] == ["true"] * 3
+    assert [chips.nth(at).get_attribute("data-holds") for at in range(5)] == ["true"] * 5
+    weights = cells(reader, figure)
+    written = figure.locator(".stage button.written").all_inner_texts()
+    read = figure.locator(".stage .tokens").first.locator(".token").all_inner_texts()
+    looked = [weights[written.index(word)].argmax() for word in ("zone", "économique", "européenne")]
+    assert [read[at] for at in looked] == ["Area", "Economic", "European"]
+    assert looked == sorted(looked, reverse=True)
     assert "zone → Area" in chips.first.inner_text()
 
 
@@ -50,8 +56,11 @@ def test_pointer_and_keys_read_the_same(reader: Any) -> None:
 def test_without_attention_tokens_are_lost(reader: Any) -> None:
     figure = reader.figure(NAME)
     assert reader.value(NAME, "accuracy") == 1
+    assert reader.value(NAME, "pulls.reached") == reader.value(NAME, "pulls.all")
     reader.set(NAME, {"attention": "uniform"})
-    assert reader.value(NAME, "accuracy") < 1
+    assert reader.value(NAME, "accuracy") < 0.8
+    reader.set(NAME, {"attention": "hard"})
+    assert reader.value(NAME, "pulls.reached") == 0
     figure.locator('[data-panel="reset"]').click()
     reader.wait(NAME)
 
@@ -63,6 +72,33 @@ def test_edited_sentence_is_translated_anew(reader: Any) -> None:
     reader.page.wait_for_function("() => location.hash.includes('source=')")
     reader.wait(NAME)
     assert figure.locator(".whole q").inner_text() != before
-    assert reader.page.locator('#s4 .cited[value="1000"]').count() == 1
+    for value in ("1000", "40000", "2025"):
+        assert reader.page.locator(f'#s4 .cited[value="{value}"]').count() == 1
+    assert figure.locator(".token.unknown").count() == 0
+    figure.locator('[data-field="source"]').fill("The philosopher sat on the mat .")
+    reader.page.wait_for_function("() => location.hash.includes('philosopher')")
+    reader.wait(NAME)
+    assert figure.locator(".unknown-words .token").all_inner_texts() == ["philosopher"]
+    assert figure.locator(".stage .token.unknown").all_inner_texts() == ["philosopher"]
+    figure.locator('[data-panel="reset"]').click()
+    reader.wait(NAME)
+
+
+def test_written_word_is_chosen_by_click_key_and_play(reader: Any) -> None:
+    figure = reader.figure(NAME)
+    words = figure.locator("button.written")
+    words.nth(7).click()
+    reader.wait(NAME)
+    assert words.nth(7).get_attribute("aria-current") == "step"
+    assert "step=8" in reader.page.url
+    words.nth(7).press("ArrowLeft")
+    words.nth(6).press("Enter")
+    reader.wait(NAME)
+    assert words.nth(6).get_attribute("aria-current") == "step"
+    assert words.nth(6).evaluate("node => node === document.activeElement")
+    figure.locator(".play").click()
+    reader.page.wait_for_function("() => location.hash.includes('step=8')")
+    figure.locator(".play").click()
+    reader.wait(NAME)
     figure.locator('[data-panel="reset"]').click()
     reader.wait(NAME)

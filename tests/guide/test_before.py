@@ -8,7 +8,7 @@ import torch
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets import WIDGETS
-from allyouneed.guide.widgets.alignment import between_words, sharpened
+from allyouneed.guide.widgets.alignment import between_words, pull, sharpened
 from allyouneed.guide.widgets.base import FigureError
 from allyouneed.guide.widgets.order import claims
 from allyouneed.guide.widgets.recurrences import influence, vector_of
@@ -114,6 +114,39 @@ def test_even_attention_looks_everywhere_and_hard_at_one(models: Models) -> None
         with sharpened(attention, 0.0):
             assert (attention.direction == 0).all()
         assert torch.equal(attention.direction, before)
+
+
+def test_context_answers_to_scores_as_its_derivative_says() -> None:
+    random = torch.Generator().manual_seed(0)
+    scores, states = torch.randn(5, generator=random, requires_grad=True), torch.randn(5, 3, generator=random)
+
+    def context(e: torch.Tensor) -> torch.Tensor:
+        return (2 * e).softmax(-1) @ states
+
+    exact: Any = torch.autograd.functional.jacobian(context, scores)
+    assert pull((2 * scores).softmax(-1), states, 2.0).tolist() == pytest.approx(exact.norm(dim=0).tolist(), rel=1e-4)
+
+
+def test_gradient_reaches_all_or_none(models: Models) -> None:
+    soft, even, hard = (
+        ask("alignment", models, source="The cat sat.", attention=kind)["pulls"]
+        for kind in ("learned", "uniform", "hard")
+    )
+    assert soft["reached"] == soft["all"] > 3
+    assert soft["size"] > 0
+    assert (even["reached"], even["size"]) == (0, 0)
+    assert (hard["reached"], hard["size"]) == (0, 0)
+
+
+def test_shipped_model_needs_its_attention() -> None:
+    models = Models()
+    result = ask("alignment", models)
+    held = {claim["key"]: claim for claim in result["claims"] if "key" in claim}
+    assert held["alignment.claim-uniform"]["value"] < 0.8 < held["alignment.claim-hard"]["value"]
+    assert all(claim["holds"] for claim in result["claims"])
+    assert ask("alignment", models, attention="uniform")["accuracy"] == held["alignment.claim-uniform"]["value"]
+    assert ask("alignment", models, source="The philosopher read the book .")["unknown"] == ["philosopher"]
+    assert result["unknown"] == []
 
 
 SQUARE = "0,0 1,0 1,1 0,1 0.5,0.5"

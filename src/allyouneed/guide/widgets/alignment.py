@@ -1,8 +1,8 @@
 """Where a recurrent decoder looks in the source before each word that it writes (Bahdanau 2015)."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from pydantic import Field
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import FigureError, Inputs, Widget, any_model, pooled
+from allyouneed.guide.widgets.counts import unknown
 from allyouneed.guide.widgets.cross_attention import write
 from allyouneed.guide.widgets.recurrences import recurrent
 from allyouneed.guide.widgets.self_attention import names_of
@@ -19,13 +20,16 @@ from allyouneed.models.recurrent import Recurrent
 from allyouneed.models.recurrent.model import Decoder
 from allyouneed.parts.additive import AdditiveAttention, masked_softmax, naive_additive_scores
 from allyouneed.tasks.hypotheses import encode, start_of
+from allyouneed.text.vocabulary import Vocabulary
 
+DEFAULT = "zoo:rnnsearch-en-fr"
 EXAMPLE = "The agreement on the European Economic Area was signed in August 1992 ."
 CLAIMS = (("zone", "Area"), ("économique", "Economic"), ("européenne", "European"))
 LONGEST_ANSWER = 120  # tokens
 SHOWN = 12  # numbers of the context that are shown
 Attention = Literal["learned", "uniform", "hard"]
-SHARPNESS: dict[Attention, float] = {"learned": 1.0, "uniform": 0.0, "hard": 1e6}  # what the scores are multiplied by
+HOLDS = 0.8  # of its own translation a model still predicts while its attention does what it should
+SHARPNESS: dict[Attention, float] = {"learned": 1.0, "uniform": 0.0, "hard": 1e9}  # what the scores are multiplied by
 
 
 class AlignmentInputs(Inputs):
@@ -38,7 +42,7 @@ class AlignmentInputs(Inputs):
     words: bool = True
     attention: Attention = "learned"
     sharpness: float = Field(1.0, ge=0, le=4)
-    model: str = any_model("zoo:rnnsearch-en-fr", "recurrent-both")
+    model: str = any_model(DEFAULT, "recurrent-both")
 
 
 @contextmanager
@@ -52,9 +56,13 @@ def sharpened(attention: AdditiveAttention, factor: float) -> Generator[None]:
         attention.direction.data = direction
 
 
-def accuracy(model: Recurrent, memory: Any, first: int, wanted: list[int]) -> float:
-    """The share of a text's tokens that the model would write, each after the right ones."""
-    states = model.decode(row([first, *wanted[:-1]]), memory)
+def accuracy(model: Recurrent, memory: Any, first: int, wanted: list[int], factor: float) -> float:
+    """The share of a text's tokens that the model would write, each after the right ones, with its scores times so
+    much.
+    """
+    assert model.decoder.cross_attention is not None
+    with sharpened(model.decoder.cross_attention, factor):
+        states = model.decode(row([first, *wanted[:-1]]), memory)
     return (model.logits(states)[0].argmax(-1) == torch.tensor(wanted)).float().mean().item()
 
 
@@ -81,67 +89,102 @@ def claims(target: list[str], source: list[str], weights: Tensor) -> list[dict[s
     return found
 
 
+def taken_away(accuracies: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Even weights lose the translation, and a look at one place alone keeps most of it."""
+    even, hard = accuracies["uniform"], accuracies["hard"]
+    return [
+        {"key": "alignment.claim-uniform", "word": "uniform", "origin": "", "value": even, "holds": even < HOLDS},
+        {"key": "alignment.claim-hard", "word": "hard", "origin": "", "value": hard, "holds": hard >= HOLDS},
+    ]
+
+
+def pull(weights: Tensor, states: Tensor, factor: float) -> Tensor:
+    """How strongly the context answers to each score: ‖∂c/∂e‖, which for c = Σ α h and α = softmax(factor · e)
+    is factor · α ‖h - c‖. Weights [S], states [S, D] -> [S]
+    """
+    return factor * weights * (states - weights @ states).norm(dim=-1)
+
+
+class Aligned(NamedTuple):
+    """A translation beside its source: the names of what is written and of what was read, the places of the tokens that
+    each is made of, and the weights [W, V] between them.
+    """
+
+    written: list[dict[str, Any]]
+    read: list[dict[str, Any]]
+    rows: list[list[int]]
+    columns: list[list[int]]
+    weights: Tensor
+
+
+def aligned(tokenizer: Vocabulary, tokens: list[int], ids: list[int], weights: Tensor, *, words: bool) -> Aligned:
+    """The weights between tokens [T, S], or between words."""
+    if not words:
+        rows, columns = [[place] for place in range(len(tokens))], [[place] for place in range(len(ids))]
+        return Aligned(named(tokenizer, tokens), named(tokenizer, ids), rows, columns, weights)
+    rows, columns = words_of(tokenizer, tokens), words_of(tokenizer, ids)
+    names = names_of(tokenizer, tokens, rows), names_of(tokenizer, ids, columns)
+    return Aligned(*names, rows, columns, between_words(weights, rows, columns))
+
+
+def texts(names: list[dict[str, Any]]) -> list[str]:
+    """The names alone."""
+    return [name["text"] for name in names]
+
+
 @torch.no_grad()
 def compute(inputs: AlignmentInputs, models: Models) -> dict[str, Any]:
     """The translation, where each of its tokens looked, and how one row of weights came about."""
     with recurrent(models, inputs.model) as (pipe, model):
-        tokenizer = pipe.tokenizer
-        attention = model.decoder.cross_attention
+        tokenizer, attention = pipe.tokenizer, model.decoder.cross_attention
         if attention is None:
             raise FigureError("error.no-alignment")
         source = encoded(tokenizer, inputs.source or EXAMPLE, "source", pipe.config.max_length - pipe.n_marks)
         factor = inputs.sharpness if inputs.attention == "learned" else SHARPNESS[inputs.attention]
         longest = min(LONGEST_ANSWER, 2 * len(source) + 20)
-        own = write(model, encode(model, tokenizer, [source]), longest, None).tokens
+        memory, first = encode(model, tokenizer, [source]), start_of(tokenizer)
+        own = write(model, memory, longest, None).tokens
+        kept = {kind: accuracy(model, memory, first, own, sharpness) for kind, sharpness in SHARPNESS.items()}
         with sharpened(attention, factor):
-            memory = encode(model, tokenizer, [source])
             tokens = write(model, memory, longest, None).tokens
-            correct = accuracy(model, memory, start_of(tokenizer), own)
             with recording(model) as lookups:
-                model.decode(row([start_of(tokenizer), *tokens[:-1]]), memory)
+                model.decode(row([first, *tokens[:-1]]), memory)
             seen = lookups["cross"][-1]
-            weights, ids = seen.weights(0), tokenizer.wrap(source)
-            rows, columns = words_of(tokenizer, tokens), words_of(tokenizer, ids)
-            by_word = between_words(weights, rows, columns)
-            names = [names_of(tokenizer, tokens, rows), names_of(tokenizer, ids, columns)]
-            texts = [[name["text"] for name in side] for side in names]
-            found = claims(texts[0], texts[1], by_word)
-            if not inputs.words:
-                rows, columns = [[place] for place in range(len(tokens))], [[place] for place in range(len(ids))]
-                names = [named(tokenizer, tokens), named(tokenizer, ids)]
-            weights = by_word if inputs.words else weights
-            step = min(inputs.step, len(rows))
-            query = seen.x[:, rows[step - 1][0], None]
-            pieces = attention.scores(query, seen.keys)[0, 0]
-            scores = torch.stack([pieces[places].max() for places in columns])
-            context = attention(query, seen.keys, memory.states)[0, 0]
-        written, read = names
+            between, ids = seen.weights(0), tokenizer.wrap(source)
+            shown = aligned(tokenizer, tokens, ids, between, words=inputs.words)
+            step = min(inputs.step, len(shown.rows))
+            pieces = attention.scores(seen.x[:, shown.rows[step - 1][0], None], seen.keys)[0, 0]
+        by_word = aligned(tokenizer, tokens, ids, between, words=True)
+        pulls = pull(pieces.softmax(-1), memory.states[0], factor)
+        context = pieces.softmax(-1) @ memory.states[0]
         translation, source_text = readable(tokenizer, tokens), tokenizer.decode(source)
-        width = model.config.d_hidden
-    cells, grouped = pooled(weights)
+        correct = accuracy(model, memory, first, own, factor)
+    cells, grouped = pooled(shown.weights)
     return {
-        "source": read,
+        "source": shown.read,
         "source_text": source_text,
-        "target": written,
+        "unknown": unknown(source_text) if inputs.source and inputs.model == DEFAULT else [],
+        "target": shown.written,
         "translation": translation,
         "cells": cells,
         "factor": grouped,
-        "size": max(weights.shape),
-        "scores": scores,
-        "look": weights[step - 1],
-        "sum": weights[step - 1].sum().item(),
+        "size": max(shown.weights.shape),
+        "scores": [pieces[places].max().item() for places in shown.columns],
+        "look": shown.weights[step - 1],
+        "sum": shown.weights[step - 1].sum().item(),
         "context": context[:SHOWN],
-        "widths": {"context": len(context), "hidden": width},
+        "pulls": {"size": pulls.norm().item(), "reached": int((pulls > 0).sum()), "all": len(pulls)},
+        "widths": {"context": len(context), "hidden": model.config.d_hidden},
         "accuracy": correct,
-        "claims": found,
+        "claims": claims(texts(by_word.written), texts(by_word.read), by_word.weights) + taken_away(kept),
         "model": models.card(inputs.model),
         "used": {"step": step},
-        "limits": {"step": len(rows)},
+        "limits": {"step": len(shown.rows)},
     }
 
 
 WIDGET = Widget(
     AlignmentInputs,
     compute,
-    (naive_additive_scores, masked_softmax, AdditiveAttention.forward, Decoder.forward, sharpened),
+    (naive_additive_scores, masked_softmax, AdditiveAttention.forward, Decoder.forward, sharpened, pull),
 )

@@ -1,5 +1,6 @@
 """A language model that only counts, made while the reader waits: it knows what a few neighbours tell, and no more."""
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -8,6 +9,7 @@ from allyouneed.text import everyday
 from allyouneed.text.vocabulary import Vocabulary
 
 SENTENCES = 8000
+WORD = re.compile(r"[^\W\d_]+")
 CARD = """# N-grams, counted here
 
 How often each token followed the {before} before it in {sentences:,} sentences of the everyday grammar (en, train
@@ -21,6 +23,18 @@ def texts() -> tuple[str, ...]:
     """The sentences that are counted; those that the guide shows are in no split."""
     found = everyday.sentences(seed=1, count=SENTENCES, split="train", languages=("en",))
     return tuple(text for (text,) in found)
+
+
+@lru_cache(maxsize=1)
+def words() -> frozenset[str]:
+    """The words of these sentences in small letters: those that a model of the everyday grammar may know."""
+    return frozenset(WORD.findall(" ".join(texts()).lower()))
+
+
+def unknown(text: str) -> list[str]:
+    """The words of a text that are in none of these sentences, in order."""
+    found = dict.fromkeys(WORD.findall(text))
+    return [word for word in found if word.lower() not in words()]
 
 
 @lru_cache(maxsize=8)

@@ -5,6 +5,8 @@ import { bars } from "../lib/bars.js";
 import { el, svg } from "../lib/dom.js";
 import { heatmap } from "../lib/heatmap.js";
 import { matrixTable, measure, part, pooledNote, told } from "../lib/parts.js";
+import { keepFocus, walk } from "../lib/picks.js";
+import { player } from "../lib/player.js";
 import { pieces } from "../lib/text.js";
 import { tokenChip, tokenText } from "../lib/tokens.js";
 
@@ -26,7 +28,9 @@ function build(kit) {
     context: el("div", { class: "vector-boxes" }),
     facts: el("dl", { class: "measures" }),
     whole: el("p", { class: "whole" }),
+    unknown: el("p", { class: "hint unknown-words", role: "status" }),
   };
+  parts.target.addEventListener("keydown", event => walk([...parts.target.children], event, { ArrowLeft: -1, ArrowRight: 1 }));
   parts.stage = el("div", { class: "stage" }, parts.source, parts.arcs, parts.target);
   new ResizeObserver(() => parts.aim?.()).observe(parts.stage);
   return {
@@ -34,7 +38,9 @@ function build(kit) {
       "div",
       { class: "alignment" },
       parts.whole,
+      parts.unknown,
       part(t("alignment.map"), parts.legend, parts.map.node, parts.pooled),
+      player(kit),
       parts.stage,
       el("div", { class: "pair" }, el("div", { class: "part" }, parts.title, parts.weights.node), part(t("alignment.context"), parts.context, el("p", { class: "hint" }, t("alignment.context-help")))),
       parts.facts,
@@ -71,12 +77,9 @@ function draw(kit, result, parts) {
   parts.map.node.classList.remove("dense");
   parts.map.node.classList.add("slanted");
   parts.pooled.replaceChildren(...pooledNote(kit, result));
-  parts.source.replaceChildren(...result.source.map(token => tokenChip(t, token)));
-  parts.target.replaceChildren(...result.target.map((token, at) => {
-    const chip = tokenChip(t, token);
-    if (at === step - 1) chip.setAttribute("aria-current", "step");
-    return chip;
-  }));
+  parts.source.replaceChildren(...result.source.map(token => sourceChip(t, token, result.unknown)));
+  keepFocus(parts.target, () => parts.target.replaceChildren(...result.target.map((token, at) => written(kit, token, at, step - 1))));
+  parts.unknown.replaceChildren(...(result.unknown.length ? [t("alignment.unknown"), " ", ...result.unknown.map(text => sourceChip(t, { text, kind: "piece" }, result.unknown))] : []));
   parts.aim = () => drawArcs(parts.arcs, parts.stage, [...parts.source.children], parts.target.children[step - 1], result.look);
   parts.aim();
   parts.title.replaceChildren(...pieces(t, "alignment.row", { token: tokenChip(t, result.target[step - 1]) }));
@@ -87,8 +90,21 @@ function draw(kit, result, parts) {
   parts.facts.replaceChildren(
     measure(t("alignment.sum"), out("sum", result.sum, 3)),
     measure(t("alignment.accuracy"), out("accuracy", result.accuracy, 3), t("alignment.accuracy-more")),
+    measure(t("alignment.reached"), el("span", {}, out("pulls.reached", result.pulls.reached, 0), " / ", out("pulls.all", result.pulls.all, 0)), ["‖∂c/∂e‖ ", out("pulls.size", result.pulls.size, 3)]),
     measure(t("alignment.hidden"), out("hidden", result.widths.hidden, 0), told(kit, "alignment.hidden-more", { context: result.widths.context })),
   );
+}
+
+/** A word of the source; one that stands nowhere in the text that the model learned from is marked. */
+function sourceChip(t, token, unknown) {
+  const chip = tokenChip(t, token);
+  chip.classList.toggle("unknown", unknown.includes(token.text));
+  return chip;
+}
+
+/** A word that was written, as a button that chooses its moment. */
+function written(kit, token, at, chosen) {
+  return el("button", { type: "button", class: "token written", data: { kind: token.kind }, "aria-current": at === chosen ? "step" : null, tabindex: at === chosen ? 0 : -1, on: { click: () => kit.set("step", at + 1) } }, tokenText(kit.t, token));
 }
 
 function tables(kit, result) {

@@ -5,10 +5,9 @@ import { bars } from "../lib/bars.js";
 import { el, svg } from "../lib/dom.js";
 import { heatmap } from "../lib/heatmap.js";
 import { part, pooledNote } from "../lib/parts.js";
+import { player } from "../lib/player.js";
 import { pieces } from "../lib/text.js";
 import { tokenChip, tokenText } from "../lib/tokens.js";
-
-const BEAT = 800; // milliseconds a step while playing
 
 function build(kit) {
   const { t } = kit;
@@ -63,33 +62,6 @@ export const crossAttention = {
   ],
   build,
 };
-
-/** Starts and stops the steps. It is hidden where the reader wants no motion; the step slider stays. */
-function player(kit) {
-  const button = el("button", { type: "button", class: "play", "aria-pressed": "false" }, kit.t("cross-attention.play"));
-  let timer = null;
-  const stop = () => {
-    clearInterval(timer);
-    timer = null;
-    button.setAttribute("aria-pressed", "false");
-    button.textContent = kit.t("cross-attention.play");
-  };
-  const beat = () => {
-    const { used, limits } = kit.result();
-    if (used.step >= limits.step || !button.isConnected) stop();
-    else kit.set("step", used.step + 1);
-  };
-  button.addEventListener("click", () => {
-    if (timer) return stop();
-    if (!kit.result()) return undefined;
-    if (kit.result().used.step >= kit.result().limits.step) kit.set("step", 1);
-    timer = setInterval(beat, BEAT);
-    button.setAttribute("aria-pressed", "true");
-    button.textContent = kit.t("cross-attention.stop");
-    return undefined;
-  });
-  return button;
-}
 
 function label({ t, result }, side, at) {
   return tokenText(t, result()[side][at * result().factor]);
