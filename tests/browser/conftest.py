@@ -96,6 +96,21 @@ def own_site(own_models: tuple[str, str]) -> Iterator[Site]:
     running.stop()
 
 
+@pytest.fixture
+def guide_of() -> Iterator[Callable[..., Site]]:
+    """Starts guides for the models of these folders."""
+    running: list[Site] = []
+
+    def start(*own: str) -> Site:
+        running.append(Site(Models(own)))
+        running[-1].start()
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.stop()
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     with playwright.sync_playwright() as play:

@@ -27,7 +27,7 @@ def test_causal_mask_seals_the_future(visit: Callable[..., Any], lang: str) -> N
     upper = np.triu_indices(n, 1)
     assert (weights[upper] == 0).all()
     assert reader.value("causal-mask", "masked") == n * (n - 1) / 2
-    assert list(reader.values("causal-mask", "row-sum.").values()) == pytest.approx([1] * n, abs=1e-3)
+    assert list(reader.values("causal-mask", "row-sum.").values()) == pytest.approx([1] * n, abs=1e-6)
     assert reader.value("causal-mask", "leak") == 0
     assert figure.locator(".leak .holds").count() == 1
     reader.set("causal-mask", {"stage": "masked"})
@@ -143,3 +143,24 @@ def test_another_sentence_has_another_translation(visit: Callable[..., Any]) -> 
     figure = reader.figure("cross-attention")
     reader.set("cross-attention", {"source": "Je vais à la maison"})
     assert "home" in figure.locator(".whole q").inner_text() or "house" in figure.locator(".whole q").inner_text()
+
+
+def test_decoder_alone_has_a_mask_and_no_source(visit: Callable[..., Any]) -> None:
+    reader = visit("/?lang=en#s7.causal-mask?model=zoo%3Alm-en")
+    figure = reader.figure("causal-mask")
+    assert not figure.locator('[data-field="source"]').is_visible()
+    weights = matrix(reader)
+    assert (weights[np.triu_indices(len(weights), 1)] == 0).all()
+    assert figure.locator('.claim[data-holds="true"]').count() == 2
+    assert reader.value("causal-mask", "claim.sealed") == 0
+    reader.set("causal-mask", {"mask": "none"})
+    assert reader.value("causal-mask", "claim.open") == reader.value("causal-mask", "leak") > 0
+
+
+def test_row_that_may_look_nowhere_is_compared(visit: Callable[..., Any]) -> None:
+    reader = visit("/?lang=en")
+    reader.figure("causal-mask")
+    size = reader.value("causal-mask", "empty.size")
+    assert reader.value("causal-mask", "empty.undefined") == size == len(matrix(reader))
+    assert reader.value("causal-mask", "empty.even") == pytest.approx(1 / size, abs=1e-6)
+    assert reader.value("causal-mask", "empty.ours") == 0

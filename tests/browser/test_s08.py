@@ -1,11 +1,24 @@
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+import torch
 
+from allyouneed.checkpoints.native import save_model
 from allyouneed.guide.widgets import WIDGETS
+from allyouneed.models.transformer import Transformer, TransformerConfig
+from allyouneed.reproduce.result import Result, stored
+from allyouneed.text.tokenizer import Tokenizer
 
 NAME = "heads"
+
+
+def result_of(name: str) -> Result:
+    found = stored(name)
+    assert found is not None
+    return found
 
 
 @pytest.fixture(scope="module", params=["ko", "en"])
@@ -68,8 +81,57 @@ def test_knocked_out_head_changes_the_loss(reader: Any) -> None:
     assert reader.value(NAME, "loss.now") == whole
 
 
-def test_shared_keys_stand_in_brackets(visit: Callable[..., Any]) -> None:
-    reader = visit("/?lang=en#s8.heads?model=zoo%3Alm-en")
+def test_heads_are_joined_one_by_one_by_keys(reader: Any) -> None:
     figure = reader.figure(NAME)
-    assert figure.locator(".head-group.shared").count() == 2
-    assert figure.locator(".head-group.shared").first.locator(".head-small").count() == 2
+    slider = figure.locator('[data-field="joined"]')
+    assert reader.value(NAME, "joined") == reader.value(NAME, "own.heads")
+    assert reader.value(NAME, "missing") == pytest.approx(0, abs=1e-3)
+    slider.press("Home")
+    reader.wait(NAME)
+    assert reader.value(NAME, "missing") == pytest.approx(100, abs=1e-3)
+    slider.press("ArrowRight")
+    reader.wait(NAME)
+    assert 0 < reader.value(NAME, "missing") != 100
+    figure.locator('[data-panel="reset"]').click()
+    reader.wait(NAME)
+
+
+def test_models_trained_with_each_h_stand_beside_the_papers(reader: Any) -> None:
+    figure = reader.figure(NAME)
+    rows = result_of("heads").rows
+    for row in rows:
+        assert reader.value(NAME, f"trained.loss.{row['heads']}") == pytest.approx(row["loss"], rel=1e-5)
+        assert reader.value(NAME, f"trained.bleu.{row['heads']}") == pytest.approx(row["BLEU"], rel=1e-5)
+    best = min(rows, key=lambda row: row["loss"])["heads"]
+    claim = figure.locator(".claim").last
+    assert f" {best} " in f" {claim.inner_text()} ".replace("개", " ")
+    assert claim.get_attribute("data-holds") == str(best != 1).lower()
+    cited = figure.locator(".cited").evaluate_all("all => all.map(node => [node.value, node.dataset.source])")
+    assert [value for value, _ in cited] == ["24.9", "25.5", "25.8", "25.8", "25.4"]
+    assert all(source.startswith("vaswani2017:table 3") for _, source in cited)
+
+
+@pytest.fixture
+def grouped(tokenizer: Tokenizer, tmp_path: Path) -> str:
+    """A decoder of 8 heads that share 2 keys and values."""
+    torch.manual_seed(8)
+    sizes: dict[str, Any] = {
+        "d_model": 64,
+        "n_heads": 8,
+        "n_kv_heads": 2,
+        "d_ff": 64,
+        "n_encoder_layers": 0,
+        "n_decoder_layers": 1,
+    }
+    model = Transformer(TransformerConfig(vocab_size=tokenizer.vocab_size, max_length=64, **sizes)).eval()
+    save_model(tmp_path / "grouped", model, tokenizer.for_line("decoder"))
+    return str(tmp_path / "grouped")
+
+
+def test_shared_keys_stand_in_brackets(visit: Callable[..., Any], guide_of: Callable[..., Any], grouped: str) -> None:
+    reader = visit(f"/?lang=en#s8.heads?model={quote(grouped, safe='')}", at=guide_of(grouped))
+    figure = reader.figure(NAME)
+    assert reader.value(NAME, "own.groups") == 2
+    groups = figure.locator(".head-group.shared")
+    assert groups.count() == 2
+    assert [groups.nth(at).locator(".head-small").count() for at in range(2)] == [4, 4]

@@ -3,6 +3,8 @@ from typing import Any
 
 import pytest
 
+from allyouneed.reproduce.result import stored
+
 
 @pytest.fixture(scope="module", params=["ko", "en"])
 def reader(request: Any, open_page: Callable[..., Any]) -> Any:
@@ -39,14 +41,50 @@ def test_answer_is_judged_and_every_step_adds_to_one(reader: Any, site: Any) -> 
     assert {"1.9", "38.9", "72.6", "99.2", "5", "50", "500", "89.5", "81.5"} <= set(cited)
 
 
+@pytest.mark.parametrize(("seed", "verdict"), [(1, "right"), (5, "wrong")])
+def test_known_success_and_known_failure_are_told(visit: Callable[..., Any], seed: int, verdict: str) -> None:
+    reader = visit(f"/?lang=en#s10.pointer?seed={seed}&step=61")
+    figure = reader.figure("pointer")
+    assert figure.locator("p.holds, p.fails").inner_text() == reader.text(f"pointer.{verdict}")
+    assert reader.value("pointer", "area") == pytest.approx(100, abs=1e-3 if verdict == "right" else 20)
+    assert (reader.value("pointer", "area") == 100) == (verdict == "right")
+
+
+def test_too_few_points_get_a_sentence(visit: Callable[..., Any]) -> None:
+    reader = visit("/?lang=en#s10.pointer?points=0.1%2C0.1+0.9%2C0.9+0.1%2C0.9")
+    reader.may_complain = True  # the browser itself notes a refusal
+    figure = reader.figure("pointer")
+    figure.locator(".board").focus()
+    for _ in range(8):
+        reader.page.keyboard.press("ArrowUp")
+        reader.page.keyboard.press("ArrowLeft")
+    reader.page.keyboard.press("Delete")
+    reader.wait("pointer", "error")
+    assert "have no hull" in figure.locator(".notice").inner_text()
+    figure.locator(".notice button").click()
+    reader.wait("pointer")
+    assert reader.value("pointer", "count") == 3
+
+
+def test_batch_is_measured_on_random_sets(reader: Any) -> None:
+    figure = reader.figure("pointer")
+    reader.set("pointer", {"trial": True})
+    assert reader.value("pointer", "pointer.tried.count") == 200
+    assert 0 < reader.value("pointer", "trial.exact") <= 100
+    figure.locator('[data-panel="reset"]').click()
+    reader.wait("pointer")
+
+
 def test_tape_copies(reader: Any) -> None:
     figure = reader.figure("memory")
     for name in ("content", "interpolated", "shifted", "sharpened"):
         assert reader.value("memory", f"sum.{name}") == pytest.approx(1, abs=1e-3)
     assert reader.value("memory", "memory.right.wrong") == 0
     assert reader.value("memory", "matching") == reader.value("memory", "rows")
+    both, content = (reader.value("memory", f"claim.{name}") for name in ("both", "content"))
+    assert both == 0 < content
     reader.set("memory", {"by_location": False})
-    assert reader.value("memory", "memory.wrong.wrong") > 0
+    assert reader.value("memory", "memory.wrong.wrong") == content
     figure.locator('[data-panel="reset"]').click()
     reader.wait("memory")
 
@@ -55,3 +93,31 @@ def test_set_is_blind_to_order(reader: Any) -> None:
     reader.figure("order")
     assert reader.value("order", "set") < 1e-5
     assert reader.value("order", "sequence") > 1e-2
+
+
+def test_steps_move_the_head_over_the_tape(reader: Any) -> None:
+    figure = reader.figure("memory")
+    places: list[float] = []
+    for step in (3, 4, 5):
+        reader.set("memory", {"step": step})
+        field = figure.locator(".plot-field")
+        weights: list[float] = []
+        field.press("Home")
+        for _ in range(8):
+            weights.append(reader.value("memory", "stage.3.reading"))
+            field.press("ArrowRight")
+        places.append(weights.index(max(weights)))
+    assert places == [places[0], places[0] + 1, places[0] + 2]
+    figure.locator('[data-panel="reset"]').click()
+    reader.wait("memory")
+
+
+def test_perplexities_of_orders_or_how_to_get_them(reader: Any) -> None:
+    figure = reader.figure("order")
+    result = stored("order")
+    if result is None:
+        assert "allyouneed reproduce order" in figure.inner_text()
+        return
+    for model in ("LSTM", "Transformer"):
+        assert len(reader.values("order", f"perplexity.{model}.")) == 4
+    assert figure.locator(".claim").count() == 3

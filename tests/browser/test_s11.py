@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from allyouneed.reproduce.result import stored
+
 
 @pytest.fixture(scope="module", params=["ko", "en"])
 def reader(request: Any, open_page: Callable[..., Any]) -> Any:
@@ -18,6 +20,25 @@ def test_results_are_cited_beside_our_own(reader: Any) -> None:
     figure.locator("details summary").click()
     assert figure.locator('details .cited[value="41.8"]').is_visible()
     assert reader.value("results", "ours.bleu.zoo:en-fr") > 20
+
+
+def test_kinds_of_models_are_compared_at_one_scale(reader: Any) -> None:
+    reader.figure("results")
+    result = stored("bottleneck")
+    assert result is not None
+    for row in result.rows:
+        key = f"compared.bleu.{row['model']}.{row['source words']}"
+        assert reader.value("results", key) == pytest.approx(row["BLEU"], rel=1e-5)
+
+
+def test_quote_has_its_speaker_date_and_source(reader: Any) -> None:
+    paragraphs = reader.page.locator("#s11 > p:has(q)")
+    assert paragraphs.count() == 1
+    assert "Ilya Sutskever" in paragraphs.inner_text()
+    date = paragraphs.locator(".cited")
+    assert date.get_attribute("value") == "2020-05-08"
+    source = date.get_attribute("data-source").partition(":")[0]
+    assert "Lex Fridman" in reader.page.locator(f"#source-{source}").inner_text()
 
 
 @pytest.mark.parametrize(("n", "pairs"), [(500, 250_000), (1000, 1_000_000)])

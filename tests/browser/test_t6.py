@@ -54,6 +54,11 @@ def test_cache_and_tiles(reader: Any) -> None:
     reader.set("cost", {"layers": 16})
     assert reader.value("cost", "cache.own") == 2 * 16 * 8 * 128 * 4096 * 2
     reader.set("cost", {"layers": 32})
+    state, cache = (reader.value("cost", f"cache.{name}") for name in ("state", "own"))
+    reader.set("cost", {"n": 4})
+    assert reader.value("cost", "cache.state") == state
+    assert reader.value("cost", "cache.own") == 2 * cache
+    reader.set("cost", {"n": 3})
 
 
 def test_three_families_answer(reader: Any) -> None:

@@ -41,12 +41,27 @@ def rows_of(text: str, width: int) -> list[list[int]]:
     return [[int(bit) for bit in row] for row in rows]
 
 
+def claims(missed: dict[str, int]) -> list[dict[str, Any]]:
+    """It copies by location and content both, and by content alone it does not; from the wrong bits of each."""
+    return [
+        {
+            "key": f"memory.claim-{way}",
+            "word": way,
+            "origin": "",
+            "value": wrong,
+            "holds": (wrong == 0) == (way == "both"),
+        }
+        for way, wrong in missed.items()
+    ]
+
+
 def compute(inputs: MemoryInputs, models: Models) -> dict[str, Any]:
     """The copy, where heads wrote and read, and one head's weighting after each stage of one step."""
     with models.use(inputs.model, TapeMachine, NeuralTuringMachine) as pipe:
         width = pipe.config.n_outputs
         asked = rows_of(inputs.bits, width) or draw_bits(inputs.rows, width, inputs.seed)
         found = pipe.copy(asked, similarity=inputs.similarity, by_location=inputs.by_location)
+        missed = {way: pipe.copy(asked, by_location=way == "both").wrong for way in ("both", "content")}
     steps, count = len(found.inputs), len(asked)
     step = min(inputs.step, steps)
     head = found.n_readers if inputs.head == "write" else 0
@@ -72,6 +87,7 @@ def compute(inputs: MemoryInputs, models: Models) -> dict[str, Any]:
         "read_slots": found.read_slots,
         "matching": sum(one == other for one, other in zip(found.written_slots, found.read_slots, strict=True)),
         "lead": found.lead,
+        "claims": claims(missed),
         "model": models.card(inputs.model),
         "used": {"step": step, "rows": count},
         "limits": {"step": steps},

@@ -17,6 +17,7 @@ from allyouneed.parts.attention import MultiHeadAttention
 from allyouneed.pipeline import Pipeline
 
 LONGEST_TEXT = 2000  # characters
+SAME, TOLD_APART = 1e-4, 1e-2  # outputs that lie nearer are the same but for rounding; farther, and they differ
 
 
 class OrderBlindInputs(Inputs):
@@ -63,6 +64,11 @@ def moved(model: Transformer, first: list[int], second: list[int], *, positions:
     return (ours - theirs[matched(first, second)]).abs().amax(-1)
 
 
+def claim(key: str, value: float, *, holds: bool) -> dict[str, Any]:
+    """One line of what the text says of this model."""
+    return {"key": f"order-blind.claim-{key}", "word": key, "origin": "", "value": value, "holds": holds}
+
+
 @torch.no_grad()
 def compute(inputs: OrderBlindInputs, models: Models) -> dict[str, Any]:
     """The difference of the outputs, token by token, with positions and without."""
@@ -80,13 +86,18 @@ def compute(inputs: OrderBlindInputs, models: Models) -> dict[str, Any]:
         names = named(tokenizer, first)
         others = named(tokenizer, second)
     shown = with_positions if inputs.positions else without
+    told, untold = with_positions.max().item(), without.max().item()
     return {
         "tokens": names,
         "others": others,
         "differences": shown,
         "largest": shown.max().item(),
-        "with": with_positions.max().item(),
-        "without": without.max().item(),
+        "with": told,
+        "without": untold,
+        "claims": [
+            claim("without", untold, holds=untold < SAME),
+            claim("with", told, holds=told > TOLD_APART),
+        ],
         "model": models.card(inputs.model),
     }
 

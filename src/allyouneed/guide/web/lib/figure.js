@@ -196,7 +196,7 @@ function shown(lang, value, digits) {
 /** Whether what the prose says of words holds here: by how much, and at which head it holds most. */
 function claimChip(kit, { lead = "frame.claim", key = "frame.claim-share", word, origin, value, holds, strongest }) {
   const mark = el("b", { class: holds ? "holds" : "fails" }, holds ? "✓" : "✗");
-  const parts = { word: el("span", {}, word), origin: el("span", {}, origin), value: kit.out(`claim.${word}`, value, 2) };
+  const parts = { word: el("span", {}, word), origin: el("span", {}, origin), value: kit.out(`claim.${word}`, value, Number.isInteger(value) ? 0 : 2) };
   return el(
     "div",
     { class: "chip claim", data: { holds } },
