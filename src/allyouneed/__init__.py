@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from allyouneed.checkpoints.native import load_model, save_model
     from allyouneed.errors import InputError, UsageError
+    from allyouneed.guide import widget
     from allyouneed.lens.attention import Attention
     from allyouneed.models.presets import PRESETS, build
     from allyouneed.models.transformer import Transformer, TransformerConfig
@@ -43,6 +44,7 @@ __all__ = [
     "load",
     "load_model",
     "save_model",
+    "widget",
 ]
 
 _HOMES = {
@@ -64,6 +66,7 @@ _HOMES = {
     "load": "pipeline",
     "load_model": "checkpoints.native",
     "save_model": "checkpoints.native",
+    "widget": "guide",
 }
 
 

@@ -1,9 +1,12 @@
+import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 pytest.importorskip("anywidget", reason="the notebook extra is not installed")
 
+import allyouneed as ayn
 from allyouneed.errors import UsageError
 from allyouneed.guide import notebook
 from allyouneed.guide.language import strings
@@ -14,6 +17,19 @@ from allyouneed.guide.widgets import WIDGETS
 @pytest.fixture(autouse=True)
 def stand_in(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notebook, "MODELS", models)
+
+
+def test_package_offers_its_figures() -> None:
+    widget = ayn.widget("scaling", d_k=512, lang="en")
+    assert isinstance(widget, notebook.Widget)
+    assert widget.inputs["d_k"] == 512
+
+
+def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "allyouneed.guide.notebook")
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    with pytest.raises(UsageError, match=r'needs anywidget: pip install "allyouneed\[notebook\]"'):
+        ayn.widget("scaling")
 
 
 @pytest.mark.parametrize("name", WIDGETS)
@@ -39,6 +55,18 @@ def test_refusal_reaches_the_front_end_and_goes_away() -> None:
     assert widget.result == before
     widget.inputs = before["inputs"]
     assert widget.error is None
+
+
+def test_failure_ends_the_wait_and_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    widget = notebook.Widget("scaling")
+
+    def fail(*given: Any) -> dict[str, Any]:
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setitem(WIDGETS, "scaling", replace(WIDGETS["scaling"], compute=fail))
+    with pytest.raises(RuntimeError, match="out of memory"):
+        widget.inputs = {**widget.inputs, "n": 5}
+    assert widget.error == {"key": "error.unexpected", "params": {}}
 
 
 @pytest.mark.parametrize(

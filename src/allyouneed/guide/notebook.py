@@ -14,6 +14,7 @@ from allyouneed.guide.widgets import WIDGETS
 from allyouneed.guide.widgets.base import FigureError
 
 MODELS = Models(open_any=True)
+UNEXPECTED = {"key": "error.unexpected", "params": {}}
 
 
 class Widget(anywidget.AnyWidget):
@@ -62,3 +63,6 @@ class Widget(anywidget.AnyWidget):
             self.result = WIDGETS[self.name].answer(self.inputs, MODELS)
         except FigureError as refused:
             self.error = refused.as_dict()
+        except Exception:
+            self.error = UNEXPECTED
+            raise  # the notebook's log tells the rest

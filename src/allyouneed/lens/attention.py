@@ -199,9 +199,11 @@ class Attention:
 
     def show(self) -> None:
         """Shows the map: to look through in a notebook, in characters elsewhere."""
-        notebook = sys.modules.get("IPython")  # a notebook has loaded it
-        if notebook is not None and notebook.get_ipython() is not None:
-            notebook.display.display(self)
+        jupyter, marimo = sys.modules.get("IPython"), sys.modules.get("marimo")  # a notebook has loaded its own
+        if jupyter is not None and jupyter.get_ipython() is not None:
+            jupyter.display.display(self)
+        elif marimo is not None and marimo.running_in_notebook():
+            marimo.output.append(self)
         else:
             print(self.text())
 

@@ -39,9 +39,9 @@ test("a notebook cell is Python", () => {
   const fields = { d_k: { default: 64 }, scale: { default: true }, source: { default: "" } };
   assert.equal(
     notebookCell("scaling", { d_k: 512, scale: false, source: 'l"é' }, fields, "en"),
-    'from allyouneed.guide.notebook import Widget\n\nWidget("scaling", lang="en", d_k=512, scale=False, source="l\\"é")',
+    'import allyouneed as ayn\n\nayn.widget("scaling", lang="en", d_k=512, scale=False, source="l\\"é")',
   );
-  assert.match(notebookCell("scaling", { d_k: 64, scale: true, source: "" }, fields, "ko"), /Widget\("scaling", lang="ko"\)$/);
+  assert.match(notebookCell("scaling", { d_k: 64, scale: true, source: "" }, fields, "ko"), /ayn\.widget\("scaling", lang="ko"\)$/);
 });
 
 test("shares beyond the ends take the colour of the end", () => {

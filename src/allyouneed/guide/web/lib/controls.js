@@ -1,6 +1,6 @@
 /** The controls of a figure, made from what Python says of its inputs. Native elements, so that keys and readers know them. */
 
-import { el, freshId } from "./dom.js";
+import { el, focused, freshId } from "./dom.js";
 import { fieldLabel } from "./text.js";
 
 const MAKERS = { slider, choice, onoff, text, lines, draw };
@@ -111,7 +111,7 @@ function text(kit, { field, blank }, { longest }) {
     node: el("div", { class: "control text" }, el("label", { for: input.id }, fieldLabel(kit.t, kit.name, field)), input),
     update(now) {
       input.placeholder = blank(kit.result() ?? {}) ?? "";
-      if (document.activeElement !== input) input.value = now || input.placeholder;
+      if (!focused(input)) input.value = now || input.placeholder;
     },
   };
 }
@@ -144,7 +144,7 @@ function lines(kit, { field }, { longest }) {
     update(now, most = Infinity) {
       const wanted = now.split("\n");
       if (wanted.length !== boxes().length) list.replaceChildren(...wanted.map((_, at) => line(at)));
-      boxes().forEach((box, at) => document.activeElement === box || (box.value = wanted[at]));
+      boxes().forEach((box, at) => focused(box) || (box.value = wanted[at]));
       for (const button of list.querySelectorAll("button")) button.hidden = wanted.length === 1;
       more.hidden = wanted.length >= most;
     },

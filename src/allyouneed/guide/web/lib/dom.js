@@ -20,6 +20,11 @@ function fill(node, props, children) {
   return node;
 }
 
+/** Has a node the keyboard? Some notebooks keep an output in a tree of its own, whose focus the document does not name. */
+export function focused(node) {
+  return node.getRootNode().activeElement === node;
+}
+
 let count = 0;
 
 /** An id that no other element of the page has. */

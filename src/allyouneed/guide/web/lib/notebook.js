@@ -3,7 +3,7 @@
 export function notebookCell(name, inputs, fields, lang) {
   const changed = Object.entries(inputs).filter(([field, value]) => value !== fields[field]?.default);
   const given = changed.map(([field, value]) => `, ${field}=${literal(value)}`).join("");
-  return `from allyouneed.guide.notebook import Widget\n\nWidget(${literal(name)}, lang=${literal(lang)}${given})`;
+  return `import allyouneed as ayn\n\nayn.widget(${literal(name)}, lang=${literal(lang)}${given})`;
 }
 
 /** JSON's strings and numbers are Python's too. */

@@ -1,6 +1,6 @@
 /** A row of tokens of which one is chosen: by click or Enter; the arrow keys move among them. */
 
-import { el } from "./dom.js";
+import { el, focused } from "./dom.js";
 import { tokenChip } from "./tokens.js";
 
 /**
@@ -38,7 +38,7 @@ export function walk(buttons, event, moves) {
 
 /** Draws the buttons of `host` anew, and gives the focus back to the one that had it. */
 export function keepFocus(host, draw) {
-  const at = [...host.querySelectorAll("button")].indexOf(document.activeElement);
+  const at = [...host.querySelectorAll("button")].findIndex(focused);
   draw();
   if (at >= 0) host.querySelectorAll("button")[at]?.focus({ preventScroll: true });
 }
