@@ -138,6 +138,15 @@ def test_block_has_the_sizes_of_the_model(visit: Callable[..., Any], site: Any, 
     assert figure.locator(".block-box").evaluate_all(order) == ["norm", "attention", "add", "norm", "ffn", "add"]
     widths = [reader.value("encoder-layer", f"width.{name}") for name in ("in", "inner", "out")]
     assert widths == [256, 1024, 256]
+    whole, chosen = reader.value("encoder-layer", "loss.whole"), figure.locator(".block-box")
+    assert [chosen.nth(at).evaluate("n => n.classList.contains('joins')") for at in range(6)] == [
+        True,
+        False,
+        False,
+    ] * 2
+    chosen.nth(3).click()  # the sum after attention
+    reader.wait("encoder-layer")
+    assert reader.value("encoder-layer", "loss.without") > 2 * whole
     for value in ("512", "2048", "6"):
         assert reader.page.locator(f'#s6 .cited[value="{value}"]').count() >= 1
     reader.set("encoder-layer", {"block": "post"})

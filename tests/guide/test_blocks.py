@@ -11,6 +11,7 @@ from allyouneed.guide.widgets import WIDGETS
 from allyouneed.guide.widgets.base import FigureError
 from allyouneed.guide.widgets.encoder_layer import fresh, gradients
 from allyouneed.guide.widgets.many_heads import contributions, without_head
+from allyouneed.guide.widgets.removal import without_box
 from allyouneed.guide.widgets.self_attention import look
 from allyouneed.pipeline import LanguageModel, Translator
 
@@ -165,6 +166,32 @@ def test_boxes_hold_what_flows(models: Models, language_model: LanguageModel) ->
     assert result["widths"] == {"d_model": 32, "d_ff": 48, "layers": 2, "heads": 4}
     assert language_model.model.config.gated
     assert result["activation"] == "swiglu"
+
+
+@pytest.mark.parametrize("own", ["zoo:en-fr", "zoo:lm-en", "zoo:mlm-en"])
+def test_loss_without_a_box(models: Models, own: str) -> None:
+    results = [ask("encoder-layer", models, model=own, layer=1, box=box)["loss"] for box in range(1, 7)]
+    assert len({loss["whole"] for loss in results}) == 1  # every box was put back
+    assert all(loss["without"] != loss["whole"] for loss in results)
+    assert ask("encoder-layer", models, block="pre")["loss"] is None
+
+
+@pytest.mark.parametrize("placement", ["pre", "post"])
+def test_boxes_are_taken_out_one_by_one(placement: Any) -> None:
+    layer = fresh(placement, "relu", 2).encoder[0]
+    residual: Any = layer.residuals[1]
+    x = torch.randn(1, 3, 256, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        inner: Any = layer.feed_forward
+        whole = residual(x, inner)
+        alone = inner(residual.norm(x)) if placement == "pre" else residual.norm(inner(x))
+        with without_box("ffn", inner):
+            assert residual(x, inner) == pytest.approx(x if placement == "pre" else residual.norm(x), abs=1e-5)
+        with without_box("norm", residual.norm):
+            assert residual(x, inner) == pytest.approx(x + inner(x), abs=1e-5)
+        with without_box("add", residual):
+            assert residual(x, inner) == pytest.approx(alone, abs=1e-4)
+        assert torch.equal(residual(x, inner), whole)
 
 
 def test_post_norm_boxes_are_normalised_last(models: Models) -> None:

@@ -9,6 +9,8 @@ from torch import Tensor, nn
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import FigureError, Inputs, Widget, any_model
+from allyouneed.guide.widgets.many_heads import Trial
+from allyouneed.guide.widgets.removal import without_box, without_way_around
 from allyouneed.guide.widgets.self_attention import EXAMPLE
 from allyouneed.guide.widgets.texts import encoded, named, row
 from allyouneed.models.layers import Layer, Stack
@@ -118,6 +120,16 @@ def walk(layer: Layer, run: Any) -> list[dict[str, Any]]:
     return found
 
 
+def missed(layer: Layer, box: int, trial: Trial) -> dict[str, float]:
+    """The loss of the model as it is, and without one box of a layer, in bits a token."""
+    kind, module = order_of(layer)[box]
+    sums = [at for at, (other, _) in enumerate(order_of(layer)) if other == "add"]
+    part = layer.residuals[sums.index(box)] if module is None else module
+    whole = trial.loss()
+    with without_box(kind, part):
+        return {"whole": whole, "without": trial.loss()}
+
+
 def size(x: Tensor) -> float:
     """The mean length of the vectors of a sentence, [T, D]."""
     return x.norm(dim=-1).mean().item()
@@ -176,8 +188,9 @@ def compute(inputs: EncoderLayerInputs, models: Models) -> dict[str, Any]:
         stack = stack_of(model)
         number = min(inputs.layer, len(stack) - 1)
         boxes = walk(stack[number], run)
+        box = min(inputs.box, len(boxes))
+        loss = missed(stack[number], box - 1, Trial.of(pipe, written, ids)) if inputs.block == "model" else None
     config = model.config
-    box = min(inputs.box, len(boxes))
     return {
         "tokens": tokens,
         "sentence": sentence,
@@ -193,6 +206,7 @@ def compute(inputs: EncoderLayerInputs, models: Models) -> dict[str, Any]:
         "placement": config.norm_placement,
         "norm": config.norm,
         "activation": "swiglu" if config.gated else config.activation,
+        "loss": loss,
         "gradients": curves(inputs.activation, inputs.layers),
         "model": models.card(inputs.model),
         "used": {"box": box, "layer": number},
@@ -200,6 +214,6 @@ def compute(inputs: EncoderLayerInputs, models: Models) -> dict[str, Any]:
     }
 
 
-CODE = (Layer.forward, Residual.forward, FeedForward.forward, walk, gradients)
+CODE = (Layer.forward, Residual.forward, FeedForward.forward, walk, gradients, missed, without_way_around)
 WIDGET = Widget(EncoderLayerInputs, compute, CODE)
 BLOCK = Widget(BlockInputs, compute, CODE)

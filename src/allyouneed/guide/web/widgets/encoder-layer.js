@@ -59,6 +59,25 @@ export const encoderLayer = {
   build,
 };
 
+/** What the loaded model loses without the chosen box. */
+function missed({ t, out }, { loss }) {
+  if (!loss) return [];
+  return [
+    measure(t("encoder-layer.loss"), out("loss.whole", loss.whole, 2), t("encoder-layer.loss-more")),
+    measure(t("encoder-layer.loss-without"), out("loss.without", loss.without, 2), t("encoder-layer.loss-without-more")),
+  ];
+}
+
+/** Which boxes the way around passes by: from the first of a sub-layer to its sum, a norm after the sum left out. */
+function passes(boxes, at) {
+  const to = boxes.findIndex((box, place) => place >= at && box.kind === "add");
+  const from = boxes.findLastIndex((box, place) => place < to && box.kind === "add") + 1;
+  const first = boxes[from].kind === "norm" && boxes[0].kind !== "norm" ? from + 1 : from;
+  if (to < 0 || at < first) return "";
+  if (at === to) return " joins";
+  return at === first ? " leaves passed" : " passed";
+}
+
 function boxName({ t }, { norm, activation }, { kind }) {
   if (kind === "norm") return t(`encoder-layer.norm.${norm}`);
   return kind === "ffn" ? t("encoder-layer.ffn", { activation: t(`encoder-layer.activation.${activation}`) }) : t(`encoder-layer.kind.${kind}`);
@@ -71,7 +90,7 @@ function draw(kit, result, parts) {
   const box = (one, at) =>
     el(
       "button",
-      { type: "button", class: "block-box", data: { kind: one.kind }, "aria-pressed": String(at + 1 === used.box), tabindex: at + 1 === used.box ? 0 : -1, on: { click: () => kit.set("box", at + 1) } },
+      { type: "button", class: `block-box${passes(boxes, at)}`, data: { kind: one.kind }, "aria-pressed": String(at + 1 === used.box), tabindex: at + 1 === used.box ? 0 : -1, on: { click: () => kit.set("box", at + 1) } },
       el("span", { class: "block-name" }, boxName(kit, result, one)),
       one.kind === "ffn" && el("span", { class: "block-widths" }, out("width.in", widths.d_model, 0), " → ", out("width.inner", widths.d_ff, 0), " → ", out("width.out", widths.d_model, 0)),
       one.share !== undefined && el("span", { class: "block-widths" }, pieces(t, "encoder-layer.share-is", { share: out(`share.${at}`, one.share, 2) })),
@@ -91,6 +110,7 @@ function draw(kit, result, parts) {
     span: Math.max(...result.cells.flat().map(Math.abs), 1e-9), signed: true,
   });
   parts.facts.replaceChildren(
+    ...missed(kit, result),
     measure(t("encoder-layer.placement"), null, t(`encoder-layer.placement.${result.placement}`)),
     measure(t("encoder-layer.width"), out("width", widths.d_model, 0)),
     measure(t("encoder-layer.heads"), out("heads", widths.heads, 0)),
