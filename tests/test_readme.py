@@ -91,7 +91,8 @@ def serve(desk: Path, command: str) -> None:
 def test_python(desk: Path, code: str) -> None:
     (desk / "snippet.py").write_text(code, "utf-8")
     type_in(desk, "python snippet.py")
-    assert (desk / "map.svg").read_text("utf-8").rstrip().endswith("</svg>")
+    if "map.svg" in code:
+        assert (desk / "map.svg").read_text("utf-8").rstrip().endswith("</svg>")
 
 
 def test_recipes_have_real_keys() -> None:

@@ -110,6 +110,8 @@ def test_cache_is_counted_and_tiles_are_exact(models: Models) -> None:
     assert result["difference"] < 1e-5
     assert result["groups"] == [4, 4]
     assert ask("cost", models, heads=4, kv_heads=32)["used"] == {"kv_heads": 4}
+    paying = result["paying"]["lengths"]
+    assert paying["window"] < paying["longformer"] < paying["state"] < paying["lstm"]
 
 
 def test_slope_of_a_power_is_its_exponent() -> None:

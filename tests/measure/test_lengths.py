@@ -12,7 +12,7 @@ import pytest
 from allyouneed.errors import UsageError
 from allyouneed.measure import lengths, turns
 from allyouneed.measure.layers import KINDS, REFERENCE, Setting, prepare
-from allyouneed.measure.lengths import Report, Row, break_even, exponent
+from allyouneed.measure.lengths import Report, Row, break_even, exponent, published
 from allyouneed.measure.memory import MARK, peak_memory_mb
 
 BIGBIRD = next(kind for kind in KINDS if "BigBird" in kind)
@@ -120,3 +120,11 @@ def test_what_does_not_fit_is_left_out_and_what_fails_too(monkeypatch: pytest.Mo
     ]
     assert found[0] == Row("full, naive", 4000, 2.0, 4.0, 400.0, 0.0)
     assert len(told) == lengths.amount(kinds, [4000, 16_000], rounds=2)
+
+
+def test_what_ships_follows_from_its_own_rows() -> None:
+    found = published()
+    report = Report([Row(**row) for row in found["rows"]], found["window"])
+    for kind, said in found["kinds"].items():
+        assert report.growth(kind) == pytest.approx(said["exponent"], abs=1e-3)
+        assert report.pays(kind) == (said["faster_from"] and pytest.approx(said["faster_from"], rel=1e-3))

@@ -149,31 +149,34 @@ def prepare(kind: str, setting: Setting) -> Pass:
     """What measures one layer: seconds forward, seconds backward (not a number where there is no such pass), and the
     megabytes that came on top of weights and input.
     """
-    torch.manual_seed(0)
     # The plain form of flex-attention is what is measured on a processor.
     warnings.filterwarnings("ignore", "flex_attention called without torch.compile")
-    on_cpu = setting.device == "cpu"
-    layer = KINDS[kind].make(setting).to(setting.device)
-    shape = (1, setting.length, WIDTH)
-    x, upstream = torch.randn(shape, device=setting.device), torch.randn(shape, device=setting.device)
+    torch.manual_seed(0)
+    backward = KINDS[kind].backward or setting.device != "cpu"
+    return passes(KINDS[kind].make(setting), setting.length, WIDTH, device=setting.device, backward=backward)
+
+
+def passes(layer: nn.Module, length: int, width: int, *, device: str = "cpu", backward: bool = True) -> Pass:
+    """What measures a layer that maps [1, n, width] to the same; see `prepare`."""
+    layer = layer.to(device)
+    x, upstream = (torch.randn(1, length, width, device=device) for _ in range(2))
     inputs = [x.requires_grad_(), *layer.parameters()]
-    both = KINDS[kind].backward or not on_cpu
-    peak = Peak(setting.device)
+    peak = Peak(device)
 
     def settled(work: Callable[[], Any]) -> Any:
         found = work()
-        if not on_cpu:
+        if device != "cpu":
             torch.cuda.synchronize()
         return found
 
     def run() -> list[float]:
         peak.begin()
-        if not both:
+        if not backward:
             with torch.no_grad():
                 return [*timed([lambda: settled(lambda: layer(x))]), float("nan"), peak.megabytes()]
         found: list[Tensor] = []
         forward = timed([lambda: settled(lambda: found.append(layer(x)))])
-        backward = timed([lambda: settled(lambda: torch.autograd.grad(found[0], inputs, upstream))])
-        return [*forward, *backward, peak.megabytes()]
+        seconds = timed([lambda: settled(lambda: torch.autograd.grad(found[0], inputs, upstream))])
+        return [*forward, *seconds, peak.megabytes()]
 
     return run

@@ -22,6 +22,7 @@ HEAD = (
     "later. The last columns are the exponent of the time's growth over all lengths, and the length from which on the "
     "kind is faster than full attention through the fused kernel."
 )
+PUBLISHED = Path(__file__).parent / "results" / "attention.json"
 PICTURES = (".png", ".svg")
 ENDINGS = (*PICTURES, ".json", ".md")
 
@@ -117,6 +118,11 @@ def break_even(times: dict[int, float], reference: dict[int, float]) -> int | No
     high = shared[shared.index(low) + 1]
     share = ahead[low] / (ahead[low] - ahead[high])
     return round(math.exp(math.log(low) + share * (math.log(high) - math.log(low))))
+
+
+def published() -> dict[str, Any]:
+    """What ships of a run on one machine: `Report.to_dict`, with that machine and the command."""
+    return json.loads(PUBLISHED.read_text("utf-8"))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from torch import Tensor
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import Inputs, Widget
 from allyouneed.guide.widgets.clock import exponent, seconds
+from allyouneed.measure.lengths import published
 from allyouneed.models.mamba import MambaConfig
 from allyouneed.parts.attention import attend, naive_attend
 from allyouneed.parts.masks import Mask, causal, sliding_window
@@ -22,6 +23,13 @@ LENGTHS = (64, 128, 256, 512, 1024)
 MEASURED_WINDOW = 128  # at most: the lengths that are measured are short
 HEADS, WIDTH = 2, 32  # of what is measured
 NUMBER = 4  # bytes of a weight while it is computed
+PAYING = {
+    "window": "window, sparse",
+    "bigbird": "BigBird, two-way",
+    "longformer": "Longformer, two-way",
+    "state": "Mamba",
+    "lstm": "recurrent, LSTM",
+}
 
 
 class CostInputs(Inputs):
@@ -92,6 +100,13 @@ def difference() -> float:
         return (tiled_attend(*x, causal()) - naive_attend(*x, causal())).abs().max().item()
 
 
+def paying() -> dict[str, Any]:
+    """From how many tokens on a whole layer is faster than full attention, as it was measured once."""
+    found = published()
+    lengths = {name: found["kinds"][kind]["faster_from"] for name, kind in PAYING.items()}
+    return {"lengths": lengths, **{name: found[name] for name in ("window", "width", "threads", "machine")}}
+
+
 def compute(inputs: CostInputs, models: Models) -> dict[str, Any]:
     """Formulas as numbers, and times."""
     kv_heads = min(inputs.kv_heads, inputs.heads)
@@ -115,6 +130,7 @@ def compute(inputs: CostInputs, models: Models) -> dict[str, Any]:
         "times": times,
         "exponents": {name: exponent(list(LENGTHS), curve) for name, curve in times.items()},
         "difference": difference(),
+        "paying": paying(),
         "measured": {"heads": HEADS, "width": WIDTH},
         "used": {"kv_heads": kv_heads},
     }

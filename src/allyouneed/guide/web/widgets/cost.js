@@ -18,6 +18,8 @@ function build(kit) {
     facts: el("dl", { class: "measures" }),
     curve: plot(kit, { label: t("cost.times"), hint: t("cost.times-help"), key: "time", name: t("cost.words") }),
     note: el("p", { class: "hint" }),
+    paying: el("dl", { class: "measures" }),
+    machine: el("p", { class: "hint" }),
   };
   return {
     node: el(
@@ -26,6 +28,7 @@ function build(kit) {
       el("div", { class: "pair" }, part(t("cost.cache"), parts.groups, parts.cache.node, parts.formula), part(t("cost.memory"), parts.memory.node, el("p", { class: "hint" }, t("cost.memory-note")))),
       parts.facts,
       part(t("cost.times"), parts.curve.node, parts.note),
+      part(t("cost.paying"), parts.paying, parts.machine),
     ),
     draw: result => draw(kit, result, parts),
     tables: result => tables(kit, result),
@@ -66,11 +69,15 @@ function draw(kit, result, parts) {
   parts.curve.draw({ xs: result.lengths, logX: true, logY: true, digits: 2, ticks: result.lengths, series: Object.entries(result.times).map(([name, values]) => ({ name: t(`cost.method.${name}`), values })) });
   const slope = name => out(`slope.${name}`, result.exponents[name], 2);
   parts.note.replaceChildren(...pieces(t, "cost.slopes", { naive: slope("naive"), tiled: slope("tiled"), window: slope("window"), state: slope("state") }));
+  const { lengths, machine, ...setting } = result.paying;
+  parts.paying.replaceChildren(...Object.entries(lengths).map(([name, length]) => measure(t(`cost.paying.${name}`), length === null ? "–" : out(`paying.${name}`, length, 0), t("cost.paying-more"))));
+  parts.machine.replaceChildren(...told(kit, "cost.paying-note", setting), ` ${machine}.`);
 }
 
 function tables(kit, result) {
   const { t } = kit;
   return [
+    { caption: t("cost.paying"), columns: ["", t("cost.words")], rows: Object.entries(result.paying.lengths).map(([name, length]) => [t(`cost.paying.${name}`), length === null ? "–" : { key: `table.paying.${name}`, value: length, digits: 0 }]) },
     { caption: t("cost.cache"), columns: ["", t("cost.bytes-name")], rows: ["own", "all", "window", "state"].map(name => [t(`cost.cache.${name}`), { key: `table.cache.${name}`, value: result.cache[name], digits: 0 }]) },
     { caption: t("cost.memory"), columns: ["", t("cost.bytes-name")], rows: ["naive", "tiled"].map(name => [t(`cost.weights.${name}`), { key: `table.weights.${name}`, value: result.weights[name], digits: 0 }]) },
     { caption: t("cost.times"), columns: [t("cost.words"), ...Object.keys(result.times).map(name => t(`cost.method.${name}`))], rows: result.lengths.map((n, at) => [String(n), ...Object.entries(result.times).map(([name, values]) => ({ key: `table.time.${name}.${n}`, value: values[at], digits: 3 }))]) },
