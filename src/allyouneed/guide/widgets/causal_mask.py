@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -22,6 +23,7 @@ from allyouneed.tasks.hypotheses import encode, start_of
 
 LONGEST_TEXT = 8000  # characters
 EXAMPLE = "The mouse ate the cheese."  # of a decoder alone
+MOST_PADS = 8
 LARGE = -1e9  # what is often written for minus infinity
 
 
@@ -34,7 +36,7 @@ class CausalMaskInputs(Inputs):
     source: str = Field("", max_length=LONGEST_TEXT)
     mask: Literal["none", "causal", "window", "padding", "prefix"] = "causal"
     window: int = Field(3, ge=1, le=12)
-    pads: int = Field(2, ge=1, le=8)
+    pads: int = Field(2, ge=1, le=MOST_PADS)
     prefix: int = Field(3, ge=1, le=12)
     stage: Literal["scores", "masked", "weights"] = "weights"
     layer: int = Field(0, ge=0, le=63)
@@ -94,7 +96,7 @@ def scores_and_weights(seen: Lookup, head: int, mask: Mask) -> tuple[Tensor, Ten
     return scores[0, 0], attention_weights(query, key, mask, scale=attention.scale, bias=bias)[0, 0]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # one text is what one reading made
 class Text:
     """What the decoder reads: marks, written tokens and padding; of a translator also what it translates."""
 
@@ -106,20 +108,23 @@ class Text:
     memory: Memory | None
 
     @classmethod
-    def of(cls, pipe: Pipeline, inputs: CausalMaskInputs) -> "Text":
-        """The reader's text, or the model's example. Raises FigureError for what does not fit the model."""
-        model, tokenizer, pads = pipe.model, pipe.tokenizer, inputs.pads if inputs.mask == "padding" else 0
+    @lru_cache(maxsize=16)
+    def of(cls, pipe: Pipeline, sentence: str, original: str, pads: int) -> "Text":
+        """The reader's text and its source, or the model's example, with padding. Raises FigureError for what does not
+        fit the model.
+        """
+        model, tokenizer = pipe.model, pipe.tokenizer
         source, memory = "", None
         if isinstance(pipe, Translator):
             default = example(pipe)
             opening, target = [start_of(tokenizer)], default.target
-            read = encoded(tokenizer, inputs.source or default.source, "source", model.config.max_length - 1)
+            read = encoded(tokenizer, original or default.source, "source", model.config.max_length - 1)
             source, memory = tokenizer.decode(read), encode(model, tokenizer, [read])
         else:
             assert isinstance(pipe, LanguageModel)
             opening, target = [*pipe.opening], EXAMPLE
-        longest = model.config.max_length - len(opening) - inputs.pads
-        written = encoded(tokenizer, inputs.sentence or target, "sentence", longest)
+        longest = model.config.max_length - len(opening) - MOST_PADS
+        written = encoded(tokenizer, sentence or target, "sentence", longest)
         ids = [*opening, *written]
         if len(ids) < 2:
             raise FigureError("error.short-sentence", "sentence")
@@ -151,11 +156,12 @@ def picture(scores: Tensor, allowed: Tensor, weights: Tensor, stage: str) -> tup
     return torch.where(open_share > 0, sums / open_share, -math.inf), factor
 
 
-def claims(text: Text, seen: Run, mask: Mask) -> list[dict[str, Any]]:
+@lru_cache(maxsize=16)
+def claims(text: Text) -> list[dict[str, Any]]:
     """Under the causal mask nothing of the future reaches the past; without one it does."""
     found: list[dict[str, Any]] = []
     for key, rule, leaks in (("sealed", causal(), False), ("open", causal() | ~causal(), True)):
-        before = seen if rule.name == mask.name else run(text.model, text.ids, text.memory, rule)
+        before = run(text.model, text.ids, text.memory, rule)
         moved = leak(text, rule, before.logits)[1]
         found.append(
             {
@@ -175,11 +181,12 @@ def compute(inputs: CausalMaskInputs, models: Models) -> dict[str, Any]:
     with models.use(inputs.model, Pipeline) as pipe:
         if not pipe.config.n_decoder_layers:
             raise FigureError("error.no-decoder")
-        text, tokenizer = Text.of(pipe, inputs), pipe.tokenizer
+        pads = inputs.pads if inputs.mask == "padding" else 0
+        text, tokenizer = Text.of(pipe, inputs.sentence, inputs.source, pads), pipe.tokenizer
         mask = chosen_mask(inputs, text.ids, tokenizer.pad)
         seen = run(text.model, text.ids, text.memory, mask)
         new, moved = leak(text, mask, seen.logits)
-        claimed = claims(text, seen, mask)
+        claimed = claims(text)
         with recording(text.model) as own:
             text.model.decode(row(text.ids), text.memory)
     places = Places.within(inputs.layer, inputs.head, seen.lookups)

@@ -1,5 +1,6 @@
 """A network with a tape beside it, copying bits: where its heads are, and the four stages that move them."""
 
+from functools import lru_cache
 from typing import Any, Literal
 
 import torch
@@ -10,7 +11,10 @@ from allyouneed.guide.widgets.base import FigureError, Inputs, Widget, any_model
 from allyouneed.models.turing import NeuralTuringMachine
 from allyouneed.parts.addressing import address, by_content, interpolate, naive_sharpen, naive_shift
 from allyouneed.pipeline import TapeMachine
-from allyouneed.pipeline.tape import draw_bits
+from allyouneed.pipeline.tape import Copied, draw_bits
+
+Bits = tuple[tuple[int, ...], ...]
+Similarity = Literal["cosine", "dot"]
 
 MOST = 60
 MARGIN = 4  # slots beyond those that are used
@@ -25,7 +29,7 @@ class MemoryInputs(Inputs):
     seed: int = Field(1, ge=0, le=9999)
     step: int = Field(3, ge=1, le=2 * MOST + 1)
     head: Literal["write", "read"] = "write"
-    similarity: Literal["cosine", "dot"] = "cosine"
+    similarity: Similarity = "cosine"
     by_location: bool = True
     model: str = any_model("zoo:ntm-copy", "turing-bits")
 
@@ -39,6 +43,12 @@ def rows_of(text: str, width: int) -> list[list[int]]:
     if len(rows) > MOST:
         raise FigureError("error.lines", "bits", most=MOST)
     return [[int(bit) for bit in row] for row in rows]
+
+
+@lru_cache(maxsize=32)
+def copied(pipe: TapeMachine, bits: Bits, similarity: Similarity, by_location: bool, /) -> Copied:
+    """The machine's copy: made once, not with every move of the step."""
+    return pipe.copy([list(row) for row in bits], similarity=similarity, by_location=by_location)
 
 
 def claims(missed: dict[str, int]) -> list[dict[str, Any]]:
@@ -60,8 +70,9 @@ def compute(inputs: MemoryInputs, models: Models) -> dict[str, Any]:
     with models.use(inputs.model, TapeMachine, NeuralTuringMachine) as pipe:
         width = pipe.config.n_outputs
         asked = rows_of(inputs.bits, width) or draw_bits(inputs.rows, width, inputs.seed)
-        found = pipe.copy(asked, similarity=inputs.similarity, by_location=inputs.by_location)
-        missed = {way: pipe.copy(asked, by_location=way == "both").wrong for way in ("both", "content")}
+        bits = tuple(map(tuple, asked))
+        found = copied(pipe, bits, inputs.similarity, inputs.by_location)
+        missed = {way: copied(pipe, bits, "cosine", way == "both").wrong for way in ("both", "content")}
     steps, count = len(found.inputs), len(asked)
     step = min(inputs.step, steps)
     head = found.n_readers if inputs.head == "write" else 0
