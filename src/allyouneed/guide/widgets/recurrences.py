@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, cast
 
 import torch
+from sacrebleu.metrics.bleu import BLEU
 from torch import Tensor
 
 from allyouneed.guide.models import Models
@@ -79,3 +80,10 @@ def perplexity(pipe: Translator, pairs: tuple[tuple[str, str], ...]) -> float:
     scores = pipe.score([source for source, _ in pairs], [target for _, target in pairs])
     logprobs = [value for score in scores for value in score.logprobs]
     return torch.tensor(logprobs, dtype=torch.float64).mean().neg().exp().item()
+
+
+@lru_cache(maxsize=16)
+def bleu(pipe: Translator, pairs: tuple[tuple[str, str], ...]) -> float:
+    """The BLEU of greedy translations of these sentences."""
+    found = pipe.translate([source for source, _ in pairs], beam=1)
+    return BLEU().corpus_score([one.text for one in found], [[target for _, target in pairs]]).score

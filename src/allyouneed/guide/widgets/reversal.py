@@ -1,5 +1,6 @@
 """The source read backwards: the first words come close, the last ones go away, and the mean stays."""
 
+from functools import lru_cache
 from typing import Any, Literal
 
 import torch
@@ -8,7 +9,7 @@ from torch import nn
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import Inputs, Widget
-from allyouneed.guide.widgets.recurrences import embedded, held_out, perplexity, recurrent
+from allyouneed.guide.widgets.recurrences import bleu, embedded, held_out, perplexity, recurrent
 from allyouneed.guide.widgets.texts import row
 from allyouneed.models.recurrent import Recurrent
 from allyouneed.models.recurrent.model import Encoder
@@ -20,6 +21,10 @@ Order = Literal["monotone", "verb-final"]
 LANGUAGES: dict[Order, str] = {"monotone": "fr", "verb-final": "ko"}
 SENTENCES = 60
 MEASURED = 8  # sentences whose gradients are taken
+PAPER = {  # Sutskever 2014, section 3.3, from English to French
+    "plain": {"perplexity": 5.8, "bleu": 25.9},
+    "reversed": {"perplexity": 4.7, "bleu": 30.6},
+}
 
 
 class ReversalInputs(Inputs):
@@ -46,7 +51,8 @@ def model_names(target: str) -> dict[str, str]:
     return {"plain": f"zoo:rnnencdec-en-{target}", "reversed": f"zoo:rnnencdec-reversed-en-{target}"}
 
 
-def first_gradient(tokenizer: Vocabulary, model: Recurrent, pairs: list[tuple[str, str]]) -> float:
+@lru_cache(maxsize=16)
+def first_gradient(tokenizer: Vocabulary, model: Recurrent, pairs: tuple[tuple[str, str], ...]) -> float:
     """How strongly the first source word moves the loss of the first target token, on average."""
     sizes: list[float] = []
     for source, target in pairs:
@@ -70,7 +76,8 @@ def compute(inputs: ReversalInputs, models: Models) -> dict[str, Any]:
         with recurrent(models, name) as (pipe, model):
             measured[way] = {
                 "perplexity": perplexity(pipe, tuple(pairs)),
-                "gradient": first_gradient(pipe.tokenizer, model, pairs[:MEASURED]),
+                "bleu": bleu(pipe, tuple(pairs)),
+                "gradient": first_gradient(pipe.tokenizer, model, tuple(pairs[:MEASURED])),
             }
     gain = measured["plain"]["perplexity"] - measured["reversed"]["perplexity"]
     return {
@@ -79,6 +86,7 @@ def compute(inputs: ReversalInputs, models: Models) -> dict[str, Any]:
         "mean": sum(steps) / len(steps),
         "path": steps[word - 1],
         "measured": measured,
+        "paper": PAPER if inputs.order == "monotone" else {},
         "sentences": SENTENCES,
         "claims": [
             {

@@ -2,7 +2,8 @@
 
 import { bars } from "../lib/bars.js";
 import { el, svg } from "../lib/dom.js";
-import { measure, part } from "../lib/parts.js";
+import { cited, measure, part } from "../lib/parts.js";
+import { pieces } from "../lib/text.js";
 
 const [WIDE, LINE, ABOVE, BELOW, PAD] = [640, 90, 86, 42, 26]; // the line stands LINE from the top
 
@@ -17,22 +18,23 @@ function build(kit) {
     draw(result) {
       drawChain(kit, chain, result);
       facts.replaceChildren(
-        measure(t("reversal.first"), kit.out("first", result.first, 0), t("reversal.steps")),
-        measure(t("reversal.path"), kit.out("path", result.path, 0), t("reversal.steps")),
-        measure(t("reversal.mean"), kit.out("mean", result.mean, 1), t("reversal.steps")),
+        measure(t("reversal.first"), steppedOut(kit, "first", result.first, 0)),
+        measure(t("reversal.path"), steppedOut(kit, "path", result.path, 0)),
+        measure(t("reversal.mean"), steppedOut(kit, "mean", result.mean, 1)),
       );
       const most = Math.max(...result.distances);
       steps.draw(result.distances.map((value, at) => ({ label: `x${at + 1} → y${at + 1}`, key: `distance.${at}`, value, share: value / most, digits: 0, marked: at + 1 === result.used.word, pick: () => kit.set("word", at + 1) })));
       compared.replaceChildren(
         ...["plain", "reversed"].flatMap(way => [
-          measure(t(`reversal.perplexity-${way}`), kit.out(`perplexity.${way}`, result.measured[way].perplexity, 2)),
+          measure(t(`reversal.perplexity-${way}`), kit.out(`perplexity.${way}`, result.measured[way].perplexity, 2), published(kit, result.paper[way]?.perplexity)),
+          measure(t(`reversal.bleu-${way}`), kit.out(`bleu.${way}`, result.measured[way].bleu, 1), published(kit, result.paper[way]?.bleu)),
           measure(t(`reversal.gradient-${way}`), kit.out(`gradient.${way}`, result.measured[way].gradient, 4)),
         ]),
       );
     },
     tables: result => [
       { caption: t("reversal.distances"), columns: [t("reversal.word-name"), t("reversal.steps")], rows: result.distances.map((value, at) => [`x${at + 1} → y${at + 1}`, { key: `table.distance.${at}`, value, digits: 0 }]) },
-      { caption: t("reversal.measured"), columns: ["", t("reversal.perplexity"), t("reversal.gradient")], rows: ["plain", "reversed"].map(way => [t(`reversal.way.${way}`), { key: `table.perplexity.${way}`, value: result.measured[way].perplexity, digits: 3 }, { key: `table.gradient.${way}`, value: result.measured[way].gradient, digits: 5 }]) },
+      { caption: t("reversal.measured"), columns: ["", t("reversal.perplexity"), "BLEU", t("reversal.gradient")], rows: ["plain", "reversed"].map(way => [t(`reversal.way.${way}`), { key: `table.perplexity.${way}`, value: result.measured[way].perplexity, digits: 3 }, { key: `table.bleu.${way}`, value: result.measured[way].bleu, digits: 2 }, { key: `table.gradient.${way}`, value: result.measured[way].gradient, digits: 5 }]) },
     ],
   };
 }
@@ -46,6 +48,16 @@ export const reversal = {
   ],
   build,
 };
+
+/** A number of steps. */
+function steppedOut(kit, key, value, digits) {
+  return pieces(kit.t, "reversal.counted", { steps: kit.out(key, value, digits) });
+}
+
+/** The paper's number for the same, where it has one. */
+function published(kit, value) {
+  return value === undefined ? null : [kit.t("reversal.paper"), " ", cited(kit, value, "sutskever2014:section 3.3", 1)];
+}
 
 /** The chain of states, with the way of the chosen word drawn over it. */
 function drawChain(kit, chain, { inputs, used }) {
@@ -69,7 +81,8 @@ function drawChain(kit, chain, { inputs, used }) {
   };
   chain.replaceChildren(
     svg("line", { class: "chain-line", x1: x(0), x2: x(2 * n - 1), y1: y, y2: y }),
-    svg("path", { class: "chain-path", d: path, fill: "none" }),
+    svg("path", { class: `chain-path${chain.dataset.path === path ? "" : " drawn"}`, d: path, fill: "none", pathLength: 1 }),
     ...names.flatMap(node),
   );
+  chain.dataset.path = path;
 }
