@@ -8,7 +8,7 @@ const HEIGHT = 220; // pixels
 const TICKS = 4;
 
 /**
- * options: { label, hint, key, name } where `name` is what the axis below counts.
+ * options: { label, hint, key, name } where `name` is what the axis below counts; draw may give another one.
  * draw({ xs, series, logX, logY, digits, at, marks }): a series is { name, values } with null where it has none, `at` the
  * place of the cursor, `marks` are [{ x, name }] upright lines, `levels` are heights, each beside the series of its place.
  */
@@ -41,7 +41,7 @@ class Plot {
       "div",
       { class: "plot" },
       this.legend, this.left, this.field, this.below,
-      el("div", { class: "plot-name" }, options.name),
+      (this.name = el("div", { class: "plot-name" }, options.name)),
       this.reading,
       el("p", { class: "unseen", id: help }, kit.t("frame.plot-help")),
     );
@@ -50,7 +50,8 @@ class Plot {
 
   draw(data) {
     this.#data = { ...data, ...this.#bounds(data) };
-    const { xs, series, marks = [], levels = [] } = this.#data;
+    const { xs, series, marks = [], name = this.#options.name, levels = [] } = this.#data;
+    this.name.textContent = name;
     this.lines.replaceChildren(
       ...this.#grid(),
       ...marks.map(({ x }) => svg("line", { class: "plot-mark", x1: this.#x(x), x2: this.#x(x), y1: 0, y2: 100, "vector-effect": "non-scaling-stroke" })),
@@ -155,6 +156,6 @@ class Plot {
     this.cursor.hidden = false;
     this.cursor.style.setProperty("--x", `${this.#x(xs[at])}%`);
     const values = series.filter(({ values }) => values[at] !== null).map((one, place) => el("span", { class: "reading-part" }, `${one.name} `, this.#kit.out(`${this.#options.key}.${place}.reading`, one.values[at], digits)));
-    this.reading.replaceChildren(el("span", { class: "reading-part" }, `${this.#options.name} `, this.#kit.out(`${this.#options.key}.x`, xs[at], 0)), ...values);
+    this.reading.replaceChildren(el("span", { class: "reading-part" }, `${this.name.textContent} `, this.#kit.out(`${this.#options.key}.x`, xs[at], 0)), ...values);
   }
 }

@@ -14,7 +14,7 @@ function build(kit) {
     node: el("div", { class: "order" }, part(t("order.given"), given), facts, part(t("order.perplexities"), groups, made)),
     draw(result) {
       const line = (numbers, key) => el("div", { class: "tokens" }, numbers.map((value, at) => el("span", { class: "token" }, kit.out(`${key}.${at}`, value, 2))));
-      given.replaceChildren(...result.given.map((numbers, at) => el("div", { class: "given" }, el("p", { class: "caption" }, t("order.nth", { at: at + 1 })), line(numbers, `given.${at}`), el("p", { class: "caption" }, t("order.sorted")), line(result.sorted[at], `sorted.${at}`))));
+      given.replaceChildren(...result.given.map((numbers, at) => el("div", { class: "given" }, el("p", { class: "caption" }, t(["order.one", "order.other"][at])), line(numbers, `given.${at}`), el("p", { class: "caption" }, t("order.sorted")), line(result.sorted[at], `sorted.${at}`))));
       facts.replaceChildren(
         measure(t("order.set"), kit.out("set", result.set, 6), t("order.set-more")),
         measure(t("order.sequence"), kit.out("sequence", result.sequence, 3), t("order.sequence-more")),

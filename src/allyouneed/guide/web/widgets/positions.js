@@ -33,10 +33,12 @@ function build(kit) {
     beyond: plot(kit, { label: t("positions.beyond"), hint: t("positions.beyond-help"), key: "beyond", name: t("positions.beyond-name"), height: 190 }),
     made: el("p", { class: "hint" }),
   };
-  parts.waves = part(t("positions.wave"), el("div", { class: "wave" }, parts.wave.node, parts.dial));
+  parts.mapTitle = el("h3", {});
+  parts.waveTitle = el("h3", {});
+  parts.waves = el("div", { class: "part" }, parts.waveTitle, el("div", { class: "wave" }, parts.wave.node, parts.dial));
   parts.pair = part(t("positions.products"), parts.products.node);
   return {
-    node: el("div", { class: "positions" }, part(t("positions.map"), parts.legend, parts.map.node, parts.whose), parts.waves, parts.pair, parts.facts, parts.turn, part(t("positions.beyond"), parts.beyond.node, parts.made)),
+    node: el("div", { class: "positions" }, el("div", { class: "part" }, parts.mapTitle, parts.legend, parts.map.node, parts.whose), parts.waves, parts.pair, parts.facts, parts.turn, part(t("positions.beyond"), parts.beyond.node, parts.made)),
     draw: result => draw(kit, result, parts),
     tables: result => tables(kit, result),
   };
@@ -60,6 +62,9 @@ function draw(kit, result, parts) {
   const columns = cells[0].map((_, at) => String(at));
   parts.legend.replaceChildren(...scale(kit, result));
   parts.map.draw({ cells, rows: cells.map((_, at) => String(at)), columns, span, signed, row: used.i, column: byTable(result.inputs) ? used.p : undefined });
+  const way = byTable(result.inputs) ? "" : "-distance";
+  parts.mapTitle.textContent = t(`positions.map${way}`);
+  parts.waveTitle.textContent = t(`positions.wave${way}`);
   parts.whose.replaceChildren(t(whose(result)));
   const pair = 2 * Math.floor(used.i / 2);
   const names = byTable(result.inputs) ? [t("positions.dimension", { number: pair }), t("positions.dimension", { number: pair + 1 })] : [t(`positions.row.${result.inputs.kind}`, { number: used.i })];
@@ -67,6 +72,7 @@ function draw(kit, result, parts) {
     xs: cells[0].map((_, at) => at),
     series: curves.map((values, at) => ({ name: names[at], values })),
     digits: 4,
+    name: t(byTable(result.inputs) ? "positions.position" : "positions.distance"),
     at: byTable(result.inputs) ? used.p : undefined,
     always: true,
   });
