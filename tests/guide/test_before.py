@@ -71,6 +71,7 @@ def test_reversal_moves_distance_and_keeps_its_mean(n: int) -> None:
     assert distances("reversed", n) == [2 * i - 1 for i in range(1, n + 1)]
     assert sum(distances("reversed", n)) / n == n
     assert distances("attention", n) == [1] * n
+    assert max(distances("reversed", n)) == 2 * n - 1
 
 
 def test_reversal_measures_both_models(models: Models) -> None:

@@ -82,6 +82,7 @@ def compute(inputs: ReversalInputs, models: Models) -> dict[str, Any]:
     gain = measured["plain"]["perplexity"] - measured["reversed"]["perplexity"]
     return {
         "distances": steps,
+        "longest": 2 * inputs.n - 1,  # of any way to read
         "first": steps[0],
         "mean": sum(steps) / len(steps),
         "path": steps[word - 1],

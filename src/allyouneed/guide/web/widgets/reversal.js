@@ -5,14 +5,17 @@ import { el, svg } from "../lib/dom.js";
 import { cited, measure, part } from "../lib/parts.js";
 import { pieces } from "../lib/text.js";
 
-const [WIDE, LINE, ABOVE, BELOW, PAD] = [640, 90, 86, 42, 26]; // the line stands LINE from the top
+const [LINE, ABOVE, BELOW, PAD] = [90, 86, 42, 26]; // the line stands LINE from the top
+const WIDE = 640; // of the drawing until it is on the page
+const NAMED = 22; // pixels between two words with room for their names
 
 function build(kit) {
   const { t } = kit;
   const chain = svg("svg", { class: "chain", role: "img", "aria-label": t("reversal.chain") });
   const steps = bars(kit, { label: t("reversal.distances") });
   const facts = el("dl", { class: "measures" });
-  const compared = el("dl", { class: "measures" });
+  const compared = el("div", { class: "compared" });
+  new ResizeObserver(() => kit.result() && drawChain(kit, chain, kit.result())).observe(chain);
   return {
     node: el("div", { class: "reversal" }, part(t("reversal.chain"), chain), facts, part(t("reversal.distances"), steps.node), part(t("reversal.measured"), compared)),
     draw(result) {
@@ -22,15 +25,8 @@ function build(kit) {
         measure(t("reversal.path"), steppedOut(kit, "path", result.path, 0)),
         measure(t("reversal.mean"), steppedOut(kit, "mean", result.mean, 1)),
       );
-      const most = Math.max(...result.distances);
-      steps.draw(result.distances.map((value, at) => ({ label: `x${at + 1} → y${at + 1}`, key: `distance.${at}`, value, share: value / most, digits: 0, marked: at + 1 === result.used.word, pick: () => kit.set("word", at + 1) })));
-      compared.replaceChildren(
-        ...["plain", "reversed"].flatMap(way => [
-          measure(t(`reversal.perplexity-${way}`), kit.out(`perplexity.${way}`, result.measured[way].perplexity, 2), published(kit, result.paper[way]?.perplexity)),
-          measure(t(`reversal.bleu-${way}`), kit.out(`bleu.${way}`, result.measured[way].bleu, 1), published(kit, result.paper[way]?.bleu)),
-          measure(t(`reversal.gradient-${way}`), kit.out(`gradient.${way}`, result.measured[way].gradient, 4)),
-        ]),
-      );
+      steps.draw(result.distances.map((value, at) => ({ label: `x${at + 1} → y${at + 1}`, key: `distance.${at}`, value, share: value / result.longest, digits: 0, marked: at + 1 === result.used.word, pick: () => kit.set("word", at + 1) })));
+      compared.replaceChildren(...["plain", "reversed"].map(way => measuredOf(kit, result, way)));
     },
     tables: result => [
       { caption: t("reversal.distances"), columns: [t("reversal.word-name"), t("reversal.steps")], rows: result.distances.map((value, at) => [`x${at + 1} → y${at + 1}`, { key: `table.distance.${at}`, value, digits: 0 }]) },
@@ -49,6 +45,18 @@ export const reversal = {
   build,
 };
 
+/** What was measured of one model. */
+function measuredOf(kit, { measured, paper }, way) {
+  const { t, out } = kit;
+  return el(
+    "dl",
+    { class: "measures" },
+    measure(t(`reversal.perplexity-${way}`), out(`perplexity.${way}`, measured[way].perplexity, 2), published(kit, paper[way]?.perplexity)),
+    measure(t(`reversal.bleu-${way}`), out(`bleu.${way}`, measured[way].bleu, 1), published(kit, paper[way]?.bleu)),
+    measure(t(`reversal.gradient-${way}`), out(`gradient.${way}`, measured[way].gradient, 2)),
+  );
+}
+
 /** A number of steps. */
 function steppedOut(kit, key, value, digits) {
   return pieces(kit.t, "reversal.counted", { steps: kit.out(key, value, digits) });
@@ -65,10 +73,11 @@ function drawChain(kit, chain, { inputs, used }) {
   const word = used.word;
   const source = way === "reversed" ? Array.from({ length: n }, (_, at) => n - at) : Array.from({ length: n }, (_, at) => at + 1);
   const names = [...source.map(at => `x${at}`), ...Array.from({ length: n }, (_, at) => `y${at + 1}`)];
-  const gap = (WIDE - 2 * PAD) / (2 * n - 1);
+  const wide = chain.clientWidth || WIDE;
+  const gap = (wide - 2 * PAD) / (2 * n - 1);
   const [x, y] = [at => PAD + at * gap, LINE];
   const above = way === "attention" ? ABOVE : 24;
-  chain.setAttribute("viewBox", `0 ${LINE - above} ${WIDE} ${above + BELOW}`);
+  chain.setAttribute("viewBox", `0 ${LINE - above} ${wide} ${above + BELOW}`);
   const [from, to] = [source.indexOf(word), n + word - 1];
   const size = Math.min(15, gap * 0.42);
   const path = way === "attention" ? `M ${x(from)} ${y - size} C ${x(from)} ${y - 70}, ${x(to)} ${y - 70}, ${x(to)} ${y - size}` : `M ${x(from)} ${y} H ${x(to)}`;
@@ -76,13 +85,13 @@ function drawChain(kit, chain, { inputs, used }) {
     const chosen = at === from || at === to;
     return [
       svg("circle", { class: `chain-node ${at < n ? "read" : "written"}${chosen ? " chosen" : ""}`, cx: x(at), cy: y, r: size }),
-      svg("text", { class: "chain-name", x: x(at), y: y + size + 18, "text-anchor": "middle", "font-size": Math.min(13, gap * 0.5) }, name),
+      (chosen || gap >= NAMED) && svg("text", { class: "chain-name", x: x(at), y: y + size + 18, "text-anchor": gap >= NAMED ? "middle" : at === from ? "end" : "start", "font-size": 14 }, name),
     ];
   };
   chain.replaceChildren(
     svg("line", { class: "chain-line", x1: x(0), x2: x(2 * n - 1), y1: y, y2: y }),
     svg("path", { class: `chain-path${chain.dataset.path === path ? "" : " drawn"}`, d: path, fill: "none", pathLength: 1 }),
-    ...names.flatMap(node),
+    ...names.flatMap(node).filter(Boolean),
   );
   chain.dataset.path = path;
 }
