@@ -9,9 +9,12 @@ from torch.nn.functional import avg_pool2d
 
 from allyouneed.errors import UsageError
 from allyouneed.lens import mask_pictures
+from allyouneed.lens.attention import Lookup
 from allyouneed.lens.mask_pictures import MaskView
+from allyouneed.parts.attention import MultiHeadAttention
 from allyouneed.parts.mask_text import mask_from_text
 from allyouneed.parts.masks import padding
+from allyouneed.parts.patterns import blocks_around, first_block_again
 
 
 def view(rule: str = "causal & window(3) | global(1)", queries: int = 6, keys: int = 6) -> MaskView:
@@ -92,3 +95,14 @@ def test_numbers(tmp_path: Path) -> None:
     }
     with pytest.raises(UsageError, match=r"a.gif: the ending says the format, and for a mask it is one of .png, .svg"):
         view().save(tmp_path / "a.gif")
+
+
+def test_keys_that_count_more_than_once_stand_in_a_picture_once() -> None:
+    attention = MultiHeadAttention(16, 2)
+    attention.again = (4, 2)
+    x = torch.randn(1, 24, 16)
+    own = blocks_around(24, block=4, drawn=0, seed=0, ends=True)
+    seen = Lookup(attention, x, attention.keys_values(x)[0], first_block_again(own, 24, block=4, times=2))
+    assert seen.rule is not None
+    assert torch.equal(seen.rule.dense(24, 24), own.dense(24, 24))
+    assert seen.weights(0).shape == (24, 24)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from allyouneed.parts.attention import attend, naive_attend
 from allyouneed.parts.masks import Mask, global_tokens, padding
-from allyouneed.parts.patterns import blocks_around, first_block_again, window_around
+from allyouneed.parts.patterns import behind, blocks_around, first_block_again, window_around
 
 
 def text(numbers: Tensor) -> str:
@@ -93,6 +93,11 @@ def test_the_first_block_counts_more(
         for column, square in enumerate(queries.split(size, 3)):
             assert bool(found.some[row, column]) == bool(square.any())
             assert bool(found.every[row, column]) == bool(square.all())
+    once = behind(again, keys.shape[2] - length)
+    assert torch.equal(
+        once.dense(length, length).expand(batch, 1, -1, -1), mask.dense(length, length).expand(batch, 1, -1, -1)
+    )
+    assert torch.equal(once.blocks(length, length, size).together.some, mask.blocks(length, length, size).together.some)
 
 
 def test_copies_are_found_where_the_first_token_is_padding() -> None:

@@ -104,7 +104,7 @@ def mask_of(view: "Attention", side: str | None, layer: int, rule: str | None) -
     rows, columns = view.tokens[side]
     if rule is not None and len(rows) != len(columns):
         raise UsageError(f'--mask is for a text that looks at itself: choose another --side than "{side}".')
-    mask: Mask | None = lookup.mask if rule is None else mask_from_text(rule, len(columns))
+    mask: Mask | None = lookup.rule if rule is None else mask_from_text(rule, len(columns))
     name = f"{side}, layer {layer % view.layers(side)}" if rule is None else rule
     return MaskView(mask, len(rows), len(columns), rows=rows, columns=columns, name=name)
 

@@ -15,6 +15,7 @@ from allyouneed.lens import pictures
 from allyouneed.parts.additive import AdditiveAttention
 from allyouneed.parts.attention import NOWHERE, MultiHeadAttention, Place
 from allyouneed.parts.masks import Mask, padding
+from allyouneed.parts.patterns import behind
 
 Head = int | Literal["mean"]
 
@@ -34,6 +35,13 @@ class Lookup:
         """The weights of one head [T, S], or of all [H, T, S]. Each row adds to 1."""
         weights = self.attention.weights(self.x, self.keys, self.mask, self.place, head=head)
         return (weights[0] if head is None else weights[0, 0]).cpu()
+
+    @property
+    def rule(self) -> Mask | None:
+        """Who may look at whom; a token that counts more than once stands there once."""
+        if self.mask is None or getattr(self.attention, "again", None) is None:
+            return self.mask
+        return behind(self.mask, self.keys.shape[2] - self.x.shape[1])
 
 
 @dataclass(frozen=True)

@@ -57,3 +57,15 @@ def first_block_again(mask: Mask, length: int, *, block: int, times: int) -> Mas
         return Fill(fill.some | again, fill.every & ~again)
 
     return Mask(rule, f"{mask.name}, the first block {times + 1} times", survey, mask.sentences)
+
+
+def behind(mask: Mask, ahead: int) -> Mask:
+    """A mask without its first `ahead` keys: who sees whom, where these only made others count more than once."""
+
+    def rule(sentence: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        return mask.allows(sentence, query + ahead, key + ahead)
+
+    def survey(sentence: Tensor, queries: Span, keys: Span) -> Fill:
+        return mask.survey(sentence, Span(*(x + ahead for x in queries)), Span(*(x + ahead for x in keys)))
+
+    return Mask(rule, mask.name, survey, mask.sentences)
