@@ -58,7 +58,7 @@ def test_pairs_and_paths(reader: Any, n: int, pairs: int) -> None:
 
 def test_times_are_measured_and_read_out(reader: Any) -> None:
     figure = reader.figure("path-length")
-    field = figure.locator(".plot-field")
+    field = figure.locator(".plot-field").first
     field.focus()
     field.press("End")
     assert reader.value("path-length", "time.x") == 2048
@@ -66,6 +66,9 @@ def test_times_are_measured_and_read_out(reader: Any) -> None:
     assert all(time > 0 for time in times)
     field.press("ArrowLeft")
     assert reader.value("path-length", "time.x") == 1024
+    memory = figure.locator(".plot-field").last
+    memory.press("End")
+    assert reader.value("path-length", "memory.2.reading") == 2048 * 2048 * 4 / 1024
     slope = reader.value("path-length", "slope.attention")
     note = reader.text("path-length.slope-odd")
     assert (1.2 <= slope <= 2.3) != (note in figure.inner_text())

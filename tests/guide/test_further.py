@@ -95,6 +95,10 @@ def test_paths_and_pairs_are_the_papers_table(models: Models) -> None:
     assert ask("path-length", models, n=1000)["pairs"] == 1_000_000
     assert all(len(curve) == len(result["lengths"]) >= 5 for curve in result["times"].values())
     assert all(time > 0 for curve in result["times"].values() for time in curve)
+    lengths = result["lengths"]
+    assert result["memory"]["attention"] == [max(n * n, n * 64) * 4 / 1024 for n in lengths]
+    assert result["memory"]["recurrent"] == [n * 64 * 4 / 1024 for n in lengths]
+    assert result["memory"]["restricted"][-1] < result["memory"]["attention"][-1] / 4
 
 
 def test_cache_is_counted_and_tiles_are_exact(models: Models) -> None:

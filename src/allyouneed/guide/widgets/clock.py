@@ -1,10 +1,13 @@
-"""How long a computation takes on this machine, one measurement at a time."""
+"""How long a computation takes on this machine, one measurement at a time, and how large what it makes is."""
 
 from collections.abc import Callable
 from threading import Lock
 from time import perf_counter
+from typing import Any
 
 import numpy as np
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 REPEATS, ENOUGH = 3, 0.1  # runs, or seconds after which there are no more
 LAST = 3  # points of a curve that tell how it goes on
@@ -29,3 +32,19 @@ def exponent(sizes: list[int], times: list[float]) -> float:
     """
     x, y = (np.log(values[-LAST:]) for values in (sizes, times))
     return float(np.polyfit(x, y, 1)[0])
+
+
+class Largest(TorchDispatchMode):
+    """While it is open, notes the bytes of the largest tensor that any operation makes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bytes = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Runs the operation as it is."""
+        made = func(*args, **(kwargs or {}))
+        for one in made if isinstance(made, tuple | list) else (made,):
+            if isinstance(one, Tensor):
+                self.bytes = max(self.bytes, one.untyped_storage().nbytes())
+        return made

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import Inputs, Widget
-from allyouneed.guide.widgets.clock import exponent, seconds
+from allyouneed.guide.widgets.clock import Largest, exponent, seconds
 from allyouneed.parts.attention import MultiHeadAttention, attend, naive_attend
 from allyouneed.parts.masks import sliding_window
 
@@ -94,8 +94,22 @@ def measured(kind: Kind, window: int, again: int) -> list[float]:
         return [1000 * seconds(partial(layer, torch.randn(1, n, WIDTH))) for n in LENGTHS]
 
 
+@lru_cache(maxsize=64)
+def largest(kind: Kind, window: int) -> list[float]:
+    """KiB of the largest tensor that a layer makes at each length."""
+    layer = layer_of(kind, WIDTH, window)
+    sizes: list[float] = []
+    with torch.inference_mode():
+        for n in LENGTHS:
+            x = torch.randn(1, n, WIDTH)
+            with Largest() as made:
+                layer(x)
+            sizes.append(made.bytes / 1024)
+    return sizes
+
+
 def compute(inputs: PathLengthInputs, models: Models) -> dict[str, Any]:
-    """The table's formulas as numbers, and the time of one layer of each kind against the length."""
+    """The table's formulas as numbers, and time and memory of one layer of each kind against the length."""
     times = {kind: measured(kind, inputs.r, inputs.again) for kind in MEASURED}
     return {
         "rows": [
@@ -111,8 +125,9 @@ def compute(inputs: PathLengthInputs, models: Models) -> dict[str, Any]:
         "lengths": LENGTHS,
         "width": WIDTH,
         "times": times,
+        "memory": {kind: largest(kind, inputs.r) for kind in MEASURED},
         "exponents": {kind: exponent(list(LENGTHS), curve) for kind, curve in times.items()},
     }
 
 
-WIDGET = Widget(PathLengthInputs, compute, (operations, path, measured, seconds))
+WIDGET = Widget(PathLengthInputs, compute, (operations, path, measured, seconds, largest))

@@ -16,9 +16,10 @@ function build(kit) {
     table: el("div", { class: "table", tabindex: 0, role: "region", "aria-label": t("path-length.costs") }),
     curve: plot(kit, { label: t("path-length.times"), hint: t("path-length.times-help"), key: "time", name: t("path-length.words") }),
     note: el("p", { class: "hint" }),
+    memory: plot(kit, { label: t("path-length.memory"), hint: t("path-length.memory-help"), key: "memory", name: t("path-length.words"), height: 170 }),
   };
   return {
-    node: el("div", { class: "path-length" }, part(t("path-length.paths"), parts.paths.node), parts.facts, part(t("path-length.costs"), parts.table), part(t("path-length.times"), parts.curve.node, parts.note)),
+    node: el("div", { class: "path-length" }, part(t("path-length.paths"), parts.paths.node), parts.facts, part(t("path-length.costs"), parts.table), part(t("path-length.times"), parts.curve.node, parts.note), part(t("path-length.memory"), parts.memory.node)),
     draw: result => draw(kit, result, parts),
     tables: result => tables(kit, result),
   };
@@ -53,10 +54,9 @@ function draw(kit, result, parts) {
   const head = ["", "operations", "sequential", "path"].map(name => el("th", { scope: "col" }, name && t(`path-length.${name}`)));
   const row = ({ kind }) => el("tr", {}, el("th", { scope: "row" }, t(`path-length.kind.${kind}`)), ["operations", "sequential", "path"].map(name => el("td", {}, formula(t(`path-length.formula.${kind}.${name}`)))));
   parts.table.replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows.map(row))));
-  parts.curve.draw({
-    xs: lengths, logX: true, logY: true, digits: 2, ticks: lengths,
-    series: Object.entries(times).map(([kind, values]) => ({ name: t(`path-length.kind.${kind}`), values })),
-  });
+  const curves = found => Object.entries(found).map(([kind, values]) => ({ name: t(`path-length.kind.${kind}`), values }));
+  parts.curve.draw({ xs: lengths, logX: true, logY: true, digits: 2, ticks: lengths, series: curves(times) });
+  parts.memory.draw({ xs: lengths, logX: true, logY: true, digits: 0, ticks: lengths, series: curves(result.memory) });
   const slope = exponents.attention;
   parts.note.replaceChildren(
     ...pieces(t, "path-length.slope", { attention: out("slope.attention", slope, 2), recurrent: out("slope.recurrent", exponents.recurrent, 2), d: out("measured.d", result.width, 0) }),
@@ -76,6 +76,11 @@ function tables(kit, result) {
       caption: t("path-length.times"),
       columns: [t("path-length.words"), ...Object.keys(result.times).map(kind => t(`path-length.kind.${kind}`))],
       rows: result.lengths.map((n, at) => [String(n), ...Object.entries(result.times).map(([kind, values]) => ({ key: `table.time.${kind}.${n}`, value: values[at], digits: 3 }))]),
+    },
+    {
+      caption: t("path-length.memory"),
+      columns: [t("path-length.words"), ...Object.keys(result.memory).map(kind => t(`path-length.kind.${kind}`))],
+      rows: result.lengths.map((n, at) => [String(n), ...Object.entries(result.memory).map(([kind, values]) => ({ key: `table.memory.${kind}.${n}`, value: values[at], digits: 0 }))]),
     },
   ];
 }
