@@ -54,7 +54,8 @@ def seen(page: Any, name: str) -> tuple[set[str], dict[str, str], dict[str, str]
 def on_the_page(open_page: Callable[..., Any]) -> dict[str, Any]:
     reader = open_page("/?lang=en")
     for name in WIDGETS:
-        reader.figure(name)
+        reader.page.locator(f'figure[data-widget="{name}"]').scroll_into_view_if_needed()
+        settled(reader.page, name)
     return {name: seen(reader.page, name) for name in WIDGETS}
 
 
@@ -143,6 +144,8 @@ def opened(browser: Any, address: str) -> tuple[Any, list[str]]:
 
 
 def compare(page: Any, on_the_page: dict[str, Any]) -> None:
+    for name in on_the_page:
+        settled(page, name)  # outputs that are still coming in move those that are there
     for name, (dress, before, after) in on_the_page.items():
         here = seen(page, name)
         assert here[0] <= dress, name

@@ -27,6 +27,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+LARGEST = 100_000  # bytes of a request: more than any figure's inputs
 
 routes = APIRouter()
 
@@ -70,8 +71,14 @@ def refuse(request: Request, problem: Exception) -> JSONResponse:
 
 
 async def guard(request: Request, proceed: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Lets nothing leave the machine, and no stale file stay after an upgrade."""
-    response = await proceed(request)
+    """Lets nothing leave the machine, no stale file stay after an upgrade, and nothing large be taken apart."""
+    size = int(request.headers.get("content-length", 0))
+    if size > LARGEST:
+        async for _ in request.stream():  # read to its end: who is still sending does not listen
+            pass
+        response = refuse(request, FigureError("error.large", size=size, most=LARGEST))
+    else:
+        response = await proceed(request)
     response.headers["Content-Security-Policy"] = POLICY
     response.headers["Cache-Control"] = "no-cache"
     return response
@@ -85,6 +92,7 @@ def create_app(models: Models, lang: str = "ko") -> FastAPI:
     app.mount("/web", StaticFiles(directory=WEB))
     app.add_exception_handler(FigureError, refuse)
     app.add_exception_handler(RequestValidationError, refuse)
+    app.add_exception_handler(400, refuse)  # a body that is no JSON at all
     app.middleware("http")(guard)
     # Another site may point a name of its own at the loopback: only our names are answered.
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])

@@ -15,6 +15,7 @@ from allyouneed.guide.language import say
 from allyouneed.guide.models import Models
 
 LARGEST_PICTURE = 256  # rows or columns; more are pooled
+LONGEST_NAMED = 60  # characters of a wrong value that are repeated
 
 
 class Inputs(BaseModel):
@@ -90,18 +91,24 @@ class Widget:
 
     def _refusal(self, problem: ValidationError) -> FigureError:
         first = problem.errors()[0]
-        name, value = str(first["loc"][0]), first["input"]
+        name, value = brief(first["loc"][0]), first["input"]
         fields = self.fields()
         if name not in fields:
             return FigureError("error.unknown", name, allowed=", ".join(fields))
         field = fields[name]
         if "choices" in field:
-            return FigureError("error.choice", name, value=str(value), choices=", ".join(map(str, field["choices"])))
+            return FigureError("error.choice", name, value=brief(value), choices=", ".join(map(str, field["choices"])))
         if "longest" in field and isinstance(value, str):
             return FigureError("error.long", name, longest=field["longest"])
         if "min" in field:
-            return FigureError("error.range", name, value=str(value), min=field["min"], max=field["max"])
-        return FigureError("error.type", name, value=str(value), type=field["type"])
+            return FigureError("error.range", name, value=brief(value), min=field["min"], max=field["max"])
+        return FigureError("error.type", name, value=brief(value), type=field["type"])
+
+
+def brief(value: Any) -> str:
+    """A value as a sentence names it."""
+    text = str(value)
+    return text if len(text) <= LONGEST_NAMED else f"{text[:LONGEST_NAMED]}…"
 
 
 def plain(value: Any) -> Any:
