@@ -41,6 +41,22 @@ def test_answer_is_judged_and_every_step_adds_to_one(reader: Any, site: Any) -> 
     assert {"1.9", "38.9", "72.6", "99.2", "5", "50", "500", "89.5", "81.5"} <= set(cited)
 
 
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_hull_is_found_by_keys_alone(visit: Callable[..., Any], motion: str) -> None:
+    reader = visit("/?lang=en#s10.pointer?points=0.1%2C0.1+0.9%2C0.1+0.5%2C0.9", reduced_motion=motion)
+    figure = reader.figure("pointer")
+    board = figure.locator(".board")
+    board.focus()
+    board.press("ArrowDown")
+    board.press(" ")
+    reader.page.wait_for_function("() => document.querySelectorAll('.board-point').length === 4")
+    board.press("Enter")
+    reader.page.wait_for_function("() => /Z$/.test(document.querySelector('.board-made')?.getAttribute('d'))")
+    reader.wait("pointer")
+    assert len(reader.values("pointer", "chance.")) == 5
+    assert reader.value("pointer", "sum") == pytest.approx(1, abs=1e-4)
+
+
 @pytest.mark.parametrize(("seed", "verdict"), [(1, "right"), (5, "wrong")])
 def test_known_success_and_known_failure_are_told(visit: Callable[..., Any], seed: int, verdict: str) -> None:
     reader = visit(f"/?lang=en#s10.pointer?seed={seed}&step=61")
