@@ -65,7 +65,7 @@ def test_words_are_read_out_of_the_vector(reader: Any) -> None:
     figure = reader.figure("bottleneck")
     assert figure.locator(".claim").count() == 1
     reader.set("bottleneck", {"probe": True})
-    assert figure.locator('.claim[data-holds="true"]').count() == 2
+    assert figure.locator('.claim[data-holds="true"]').count() == 3
     field = figure.locator(".plot-field").nth(1)
     field.focus()
     field.press("Home")

@@ -44,6 +44,9 @@ def test_probe_is_asked_for(models: Models) -> None:
     first = [sum(place["probe"] for place in curve[:6]) for curve in result["read"]]
     assert claim["value"] == pytest.approx(first[1] / first[0], rel=1e-3)
     assert claim["holds"] == (first[1] < first[0])
+    middle = result["read"][-1][8:16]
+    times = sum(place["probe"] for place in middle) / sum(place["guess"] for place in middle)
+    assert result["claims"][2]["value"] == pytest.approx(times, rel=1e-3)
 
 
 def test_shipped_model_forgets_the_first_words() -> None:

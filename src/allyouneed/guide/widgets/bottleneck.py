@@ -19,6 +19,7 @@ BOOK = (0.1, -0.2, 0.8, 1.3, -0.3)  # the vector of the well-known drawing
 MOST = 60
 SHOWN = 5
 CHECKED = (6, 12, 24, 48)
+HARDLY = 1.5  # times as often as a guess
 
 
 class BottleneckInputs(Inputs):
@@ -40,17 +41,26 @@ def first_word(tokenizer: Vocabulary, model: Recurrent) -> list[float]:
     return [influence(model, tokenizer.wrap(tokenizer.encode(text)))[1][0] for text in texts]
 
 
-def forgetting(curves: list[list[dict[str, float]]]) -> dict[str, Any]:
-    """The claim that the first words are found less often in long texts than in short ones: as a share."""
+def forgetting(curves: list[list[dict[str, float]]]) -> list[dict[str, Any]]:
+    """The claims that the first words are found less often in long texts than in short ones, as a share, and that in
+    the middle third of long texts the probe finds hardly more than a guess.
+    """
     short, long = (sum(place["probe"] for place in curve[: LENGTHS[0]]) for curve in curves)
-    share = long / max(short, 1e-9)
-    return {
-        "key": "bottleneck.claim-probe",
-        "word": str(LENGTHS[0]),
-        "origin": str(LENGTHS[-1]),
-        "value": share,
-        "holds": share < 1,
-    }
+    third = LENGTHS[-1] // 3
+    middle = curves[-1][third:-third]
+    found, guessed = (sum(place[kind] for place in middle) for kind in ("probe", "guess"))
+    less, times = long / max(short, 1e-9), found / max(guessed, 1e-9)
+    words = {"word": str(LENGTHS[0]), "origin": str(LENGTHS[-1])}
+    return [
+        {"key": "bottleneck.claim-probe", **words, "value": less, "holds": less < 1},
+        {
+            "key": "bottleneck.claim-middle",
+            "word": "middle",
+            "origin": words["origin"],
+            "value": times,
+            "holds": times < HARDLY,
+        },
+    ]
 
 
 def compute(inputs: BottleneckInputs, models: Models) -> dict[str, Any]:
@@ -88,7 +98,7 @@ def compute(inputs: BottleneckInputs, models: Models) -> dict[str, Any]:
                 "value": curve[0] / max(curve[-1], 1e-12),
                 "holds": curve[-1] < curve[0],
             },
-            *([forgetting(read)] if read else []),
+            *(forgetting(read) if read else []),
         ],
         "model": models.card(inputs.model),
         "used": {"n": len(words)},
