@@ -25,10 +25,10 @@ export function focused(node) {
   return node.getRootNode().activeElement === node;
 }
 
-let count = 0;
+const COUNT = Symbol.for("aun-count");
 
-/** An id that no other element of the page has. */
+/** An id that no other element of the page has. In a notebook each output has a module of its own: all count together. */
 export function freshId(stem) {
-  count += 1;
-  return `aun-${stem}-${count}`;
+  globalThis[COUNT] = (globalThis[COUNT] ?? 0) + 1;
+  return `aun-${stem}-${globalThis[COUNT]}`;
 }
