@@ -170,7 +170,7 @@ def test_paper_gets_values_tables_and_light(visit: Callable[..., Any]) -> None:
         figure = page.locator(f'figure[data-widget="{name}"]')
         assert figure.locator(".panel table").first.is_visible()
         assert figure.locator('input[type="range"]:visible, .buttons:visible').count() == 0
-        if figure.locator('.controls input[type="range"]').count():
+        if figure.locator('.controls > :not([hidden]) input[type="range"]').count():
             assert figure.locator(".control-value:visible").count() > 0
     assert not page.locator(".masthead").is_visible()
     assert (
