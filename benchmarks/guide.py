@@ -3,7 +3,7 @@
     python benchmarks/guide.py              twenty readers for a minute, each a click a second
     python benchmarks/guide.py --browser    first paint, figures as they are scrolled to, a slider's way to its numbers
 
-The server is a process of its own. Readers move the controls of all figures, each in an order of its own; what the
+The server is a process of its own. Readers move controls of all figures, each in an order of its own; what the
 answers must be is computed here, before.
 """
 
@@ -19,7 +19,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -27,11 +27,13 @@ from threading import Thread
 from typing import Any
 from urllib.parse import urlparse
 
-from allyouneed.guide.export import saved
+from allyouneed.guide.export import others
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets import WIDGETS
+from allyouneed.guide.widgets.base import FigureError
 
 MEASURED = ("times", "exponents", "seconds")  # a figure's own measurements differ each time, and what follows
+STATES = 3  # of each figure, beside its defaults
 PAUSE = 1.0  # seconds in which a reader looks at an answer
 FLAGS = ["--no-sandbox", "--disable-gpu"]
 
@@ -52,9 +54,17 @@ def guide() -> Generator[tuple[int, str]]:
 
 
 def truths() -> list[tuple[str, str, Any]]:
-    """Each figure at its defaults and with each control moved by itself: its name, its inputs and the right answer."""
-    models = Models()
-    return [(name, spelt, answer) for name in WIDGETS for spelt, answer in saved(WIDGETS[name], models)[1].items()]
+    """Each figure at its defaults and in a few states of one control: its name, its inputs and the right answer."""
+    models, choose = Models(), random.Random(1)
+    found: list[tuple[str, str, Any]] = []
+    for name, widget in WIDGETS.items():
+        first = widget.answer({}, models)
+        limits = first.get("limits", {})
+        moved = [{key: value} for key, spec in widget.fields().items() for value in others(spec, limits.get(key))]
+        for change in [{}, *choose.sample(moved, min(len(moved), STATES))]:
+            with suppress(FigureError):  # what the figure refuses cannot be chosen either
+                found.append((name, json.dumps(change), widget.answer(change, models)))
+    return found
 
 
 def same(ours: Any, theirs: Any) -> bool:
