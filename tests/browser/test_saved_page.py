@@ -67,6 +67,16 @@ def test_saved_states_can_be_reached_and_others_say_why_not(page: Any, site: Any
     assert figure.get_attribute("data-state") == "ready"
 
 
+def test_buttons_without_answers_are_disabled(page: Any, site: Any) -> None:
+    buttons = [
+        ready(page, "sentences").locator("button.stretch"),
+        ready(page, "sentences").locator("button.word").first,
+    ]
+    for button in [*buttons, ready(page, "length-quality").locator('button[data-field="seed"]')]:
+        assert not button.is_enabled()
+        assert "allyouneed guide" in button.get_attribute("title")
+
+
 def test_language_is_there_twice(page: Any) -> None:
     page.locator("#language").select_option("ko")
     assert page.evaluate("document.documentElement.lang") == "ko"

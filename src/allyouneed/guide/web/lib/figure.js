@@ -52,6 +52,7 @@ class Figure {
       name, lang, t,
       result: () => model.get("result"),
       inputs: () => model.get("inputs"),
+      fixed: field => model.get("fields")[field].saved?.length === 1, // a saved page has no answers for another value
       set: (field, value) => this.#change({ ...model.get("inputs"), [field]: value }),
       put: values => this.#change({ ...model.get("inputs"), ...values }),
       out: (key, value, digits) => el("output", { "aria-live": "off", data: { key, value: written(value) } }, shown(lang, value, digits)),

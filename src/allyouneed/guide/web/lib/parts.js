@@ -42,3 +42,9 @@ export function matrixTable(caption, key, cells, rows, columns, digits = 3) {
     rows: cells.map((row, r) => [rows[r], ...row.map((value, c) => ({ key: `table.${key}.${r}.${c}`, value, digits }))]),
   };
 }
+
+/** A button that changes an input. On a saved page without answers for that it is disabled, and says why. */
+export function action(kit, field, text, click, props = {}) {
+  const fixed = kit.fixed(field);
+  return el("button", { type: "button", disabled: fixed, title: fixed ? kit.t("frame.not-saved") : null, on: { click }, ...props }, text);
+}

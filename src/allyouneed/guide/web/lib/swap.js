@@ -1,10 +1,11 @@
 /** The words of a text, of which two change places: one is dragged onto the other, or both are pressed in turn. */
 
 import { el } from "./dom.js";
+import { action } from "./parts.js";
 import { keepFocus, walk } from "./picks.js";
 
-/** `swapped(words)` is called with the words in their new order. -> { node, draw(text) } */
-export function swap(kit, { label, swapped }) {
+/** `field` is the input that holds the text; `swapped(words)` is called with the words in their new order. -> { node, draw(text) } */
+export function swap(kit, { label, field, swapped }) {
   const node = el("div", { class: "tokens swap", role: "group", "aria-label": label });
   let words = [];
   let held = null; // the word that waits for another
@@ -33,7 +34,7 @@ export function swap(kit, { label, swapped }) {
     if (dropped) exchange(from, to);
   };
   node.addEventListener("keydown", event => walk(buttons(), event, { ArrowLeft: -1, ArrowRight: 1 }));
-  const button = (word, at) => el("button", { type: "button", class: "token word", "aria-pressed": "false", on: { click: () => press(at), pointerup: event => drop(at, event), pointerdown: event => event.target.setPointerCapture(event.pointerId) } }, word);
+  const button = (word, at) => action(kit, field, word, null, { class: "token word", "aria-pressed": "false", on: { click: () => press(at), pointerup: event => drop(at, event), pointerdown: event => event.target.setPointerCapture(event.pointerId) } });
   return {
     node,
     draw(text) {

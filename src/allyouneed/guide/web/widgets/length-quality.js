@@ -1,7 +1,7 @@
 /** How well a translation is as its source grows. */
 
 import { el } from "../lib/dom.js";
-import { cited, measure, part, told } from "../lib/parts.js";
+import { action, cited, measure, part, told } from "../lib/parts.js";
 import { plot } from "../lib/plot.js";
 
 const KINDS = ["vector", "search"];
@@ -34,7 +34,7 @@ export const lengthQuality = {
 /** Translates other sentences, one length after another. It can be stopped, and then what was there comes back. */
 function runner(kit) {
   const { t } = kit;
-  const button = el("button", { type: "button", data: { field: "seed" }, on: { click: () => (before ? stop(before) : start()) } }, t("length-quality.seed"));
+  const button = action(kit, "seed", t("length-quality.seed"), () => (before ? stop(before) : start()), { data: { field: "seed" } });
   const bar = el("progress", { "aria-label": t("length-quality.progress-name") });
   const line = el("span", { class: "hint" });
   const status = el("span", { class: "run-progress", role: "status", hidden: true }, bar, line);

@@ -2,7 +2,7 @@
 
 import { bars } from "../lib/bars.js";
 import { el } from "../lib/dom.js";
-import { measure, part } from "../lib/parts.js";
+import { action, measure, part } from "../lib/parts.js";
 import { picks } from "../lib/picks.js";
 import { swap } from "../lib/swap.js";
 import { pieces } from "../lib/text.js";
@@ -31,14 +31,14 @@ function build(kit) {
     kit.put({ sentences: lines.join("\n"), token: 0 });
   };
   const stretch = () => kit.put({ sentences: kit.result().apart.join("\n"), selected: 1, token: 0 });
-  parts.words = swap(kit, { label: t("sentences.swap"), swapped: rewrite });
+  parts.words = swap(kit, { label: t("sentences.swap"), field: "sentences", swapped: rewrite });
   parts.tokens = picks(kit, { label: t("sentences.steps"), pick: at => kit.set("token", at + 1), look: show });
   return {
     node: el(
       "div",
       { class: "sentences" },
       part(t("sentences.bars"), parts.bars.node, parts.axis, parts.axisName, parts.reason),
-      part(t("sentences.swap"), parts.words.node, el("p", { class: "hint" }, t("sentences.swap-help")), el("button", { type: "button", class: "stretch", on: { click: stretch } }, t("sentences.stretch"))),
+      part(t("sentences.swap"), parts.words.node, el("p", { class: "hint" }, t("sentences.swap-help")), action(kit, "sentences", t("sentences.stretch"), stretch, { class: "stretch" })),
       part(t("sentences.steps"), parts.tokens.node, parts.steps),
       el("div", { class: "part" }, parts.place, parts.top.node, parts.rank),
       parts.totals,
