@@ -75,7 +75,7 @@ function draw(kit, result, parts) {
     measure(t("heads.operations"), out("operations", result.operations, 0), t("heads.operations-more")),
     measure(t("heads.own"), el("span", {}, out("own.heads", result.own.heads, 0), " × ", out("own.width", result.own.width, 0)), pieces(t, "heads.own-more", { d: out("own.d", result.own.d_model, 0), groups: out("own.groups", result.groups, 0) })),
   );
-  keepFocus(parts.grid, () => parts.grid.replaceChildren(...groups(kit, result)));
+  keepFocus(parts.grid, () => parts.grid.replaceChildren(...groups(kit, result, ramp(parts.grid, "--paper", "--attention"))));
   parts.note.textContent = t(inputs.recut ? (result.recut ? "heads.recut-note" : "heads.recut-refused") : "heads.grid-note");
   parts.title.textContent = t("heads.one", { number: used.head });
   const labels = names.map(name => tokenText(t, name));
@@ -137,37 +137,35 @@ function trainedTable(kit, { heads, loss, bleu, cited: papers }, prefix) {
 }
 
 /** The small pictures; those whose heads share keys and values stand in one bracket. */
-function groups(kit, result) {
+function groups(kit, result, colours) {
   const count = result.recut ? result.cells.length : result.groups;
   const each = result.cells.length / count;
   return Array.from({ length: count }, (_, group) =>
     el(
       "div",
       { class: each > 1 ? "head-group shared" : "head-group", "aria-label": each > 1 ? kit.t("heads.group", { number: group }) : null, role: each > 1 ? "group" : null },
-      result.cells.slice(group * each, (group + 1) * each).map((_, at) => small(kit, result, group * each + at)),
+      result.cells.slice(group * each, (group + 1) * each).map((_, at) => small(kit, result, group * each + at, colours)),
       each > 1 && el("p", { class: "hint" }, kit.t("heads.group", { number: group })),
     ),
   );
 }
 
-function small(kit, { cells, named, roles, used }, at) {
+function small(kit, { cells, named, roles, used }, at, colours) {
   const role = named[at];
   return el(
     "button",
     { type: "button", class: "head-small", "aria-pressed": String(at === used.head), tabindex: at === used.head ? 0 : -1, on: { click: () => kit.set("head", at) } },
-    picture(kit, cells[at]),
+    picture(cells[at], colours),
     el("span", {}, kit.t("heads.number", { number: at })),
     role && el("small", {}, `${kit.t(`heads.role.${role}`)} `, kit.out(`named.${at}`, roles[at][role], 2)),
   );
 }
 
-function picture(kit, rows) {
+function picture(rows, colours) {
   const canvas = el("canvas", { "aria-hidden": "true", width: rows[0].length, height: rows.length });
   const pen = canvas.getContext("2d");
   const image = pen.createImageData(canvas.width, canvas.height);
-  const host = document.querySelector(".aun") ?? document.body;
-  const table = ramp(host, "--paper", "--attention");
-  rows.flat().forEach((value, place) => image.data.set([...table[step(value)], 255], 4 * place));
+  rows.flat().forEach((value, place) => image.data.set([...colours[step(value)], 255], 4 * place));
   pen.putImageData(image, 0, 0);
   return canvas;
 }
