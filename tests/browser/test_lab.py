@@ -163,8 +163,11 @@ def finish(page: Any, asked: list[str], dark: str) -> None:
     light = canvas.evaluate(pixel)
     page.evaluate(dark)
     assert figure.evaluate("node => getComputedStyle(node).colorScheme") == "dark"
-    while canvas.evaluate(pixel) == light:
+    for _ in range(250):
+        if canvas.evaluate(pixel) != light:
+            break
         page.wait_for_timeout(20)
+    assert canvas.evaluate(pixel) != light
     look = page.frame_locator("iframe").last
     assert float(look.locator("output").inner_text()) > 0.5
     assert [url for url in asked if not url.startswith(("http://127.0.0.1:", "data:", "blob:"))] == []
