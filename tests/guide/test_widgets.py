@@ -54,7 +54,7 @@ def test_code_is_the_source_of_the_functions_that_ran(name: str) -> None:
 @pytest.mark.parametrize("d_k", WIDTHS)
 @pytest.mark.parametrize("scale", [True, False])
 def test_scaling_agrees_with_its_formulas(models: Models, d_k: int, scale: bool) -> None:
-    query, key = (part.double().numpy()[:, 0, :, :d_k] for part in draws(5, 6))
+    query, key = (part.double().numpy()[:, 0, :6, :d_k] for part in draws(5))
     products = np.einsum("rqd,rnd->rn", query, key) / (math.sqrt(d_k) if scale else 1)
     weights = softmax(products)
     result = ask(models, "scaling", d_k=d_k, scale=scale, n=6, seed=5)

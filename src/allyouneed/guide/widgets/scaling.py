@@ -14,6 +14,7 @@ from allyouneed.parts.attention import attention_scores, attention_weights
 
 Width = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 WIDTHS: tuple[int, ...] = get_args(Width)
+MOST_KEYS = 32
 REPEATS = 500
 PRODUCTS = 10_000
 
@@ -23,16 +24,18 @@ class ScalingInputs(Inputs):
 
     d_k: Width = 64
     scale: bool = True
-    n: int = Field(8, ge=2, le=32)
+    n: int = Field(8, ge=2, le=MOST_KEYS)
     seed: int = Field(3, ge=0, le=9999)
 
 
 @lru_cache(maxsize=2)
-def draws(seed: int, n: int) -> tuple[Tensor, Tensor]:
-    """Queries [R, 1, d] and keys [R, n, d] at the largest width; a smaller width takes the first components."""
+def draws(seed: int) -> tuple[Tensor, Tensor]:
+    """Queries [R, 1, 1, d] and the most keys [R, 1, n, d] at the largest width: fewer keys are the first of these, and
+    a smaller width the first components, so that a slider draws nothing anew.
+    """
     random = torch.Generator().manual_seed(seed)
     query = torch.randn(REPEATS, 1, 1, WIDTHS[-1], generator=random)
-    return query, torch.randn(REPEATS, 1, n, WIDTHS[-1], generator=random)
+    return query, torch.randn(REPEATS, 1, MOST_KEYS, WIDTHS[-1], generator=random)
 
 
 @lru_cache(maxsize=64)
@@ -54,11 +57,11 @@ def measures(weights: Tensor) -> dict[str, Tensor]:
 
 def compute(inputs: ScalingInputs, models: Models) -> dict[str, Any]:
     """Scores, weights and their sharpness at d_k, and the weights at every other width of the same draw."""
-    query, key = draws(inputs.seed, inputs.n)
+    query, key = draws(inputs.seed)
     scale = None if inputs.scale else 1.0
 
     def at(width: int, repeats: int = 1) -> tuple[Tensor, Tensor]:
-        return query[:repeats, ..., :width], key[:repeats, ..., :width]
+        return query[:repeats, ..., :width], key[:repeats, :, : inputs.n, :width]
 
     scores = attention_scores(*at(inputs.d_k), scale=scale)[0, 0, 0]
     weights = attention_weights(*at(inputs.d_k), scale=scale)[0, 0, 0]
