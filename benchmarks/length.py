@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from allyouneed.measure import turns
-from allyouneed.measure.layers import HEADS, WIDTH, Setting, passes, prepare
+from allyouneed.measure.layers import HEADS, WIDTH, Setting, StateSpace, passes, prepare
 from allyouneed.measure.turns import Pass
 from allyouneed.parts import masks
 from allyouneed.parts.attention import attend
@@ -90,19 +90,8 @@ def layer(make: Callable[[int], nn.Module], length: int) -> Pass:
 
 def state_space(length: int) -> Pass:
     """Our block with a selective state space."""
-    from allyouneed.models.mamba import MambaConfig, Mixer, reset_mixer
-
-    class Block(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.mixer = Mixer(MambaConfig(d_model=STATES, n_layers=1))
-            reset_mixer(self.mixer, self.mixer.config)
-
-        def forward(self, x: Tensor) -> Tensor:
-            return self.mixer(x, self.mixer.at_rest(len(x)))[0]
-
     torch.manual_seed(0)
-    return passes(Block(), length, STATES)
+    return passes(StateSpace(STATES), length, STATES)
 
 
 def mambapy(length: int) -> Pass:

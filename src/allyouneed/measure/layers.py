@@ -55,9 +55,9 @@ class Attending(nn.Module):
 class StateSpace(nn.Module):
     """A block with a selective state space."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int = WIDTH) -> None:
         super().__init__()
-        self.mixer = Mixer(MambaConfig(d_model=WIDTH, n_layers=1))
+        self.mixer = Mixer(MambaConfig(d_model=width, n_layers=1))
         reset_mixer(self.mixer, self.mixer.config)
 
     def forward(self, x: Tensor) -> Tensor:
