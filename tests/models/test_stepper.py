@@ -13,7 +13,7 @@ from allyouneed.errors import UsageError
 from allyouneed.models.stepper import Stepper
 from allyouneed.models.transformer import DecoderState, Transformer, TransformerConfig
 from allyouneed.parts import packed
-from allyouneed.parts.packed import FEW, LARGE, MANY, pack
+from allyouneed.parts.packed import BEAM, FEW, LARGE, MANY, pack
 
 V = 50
 
@@ -31,7 +31,7 @@ def tiny(**fields: Any) -> Transformer:
 
 def weights(outputs: int, inputs: int) -> tuple[Tensor, Tensor, Tensor]:
     generator = torch.Generator().manual_seed(outputs)
-    draw = [torch.randn(shape, generator=generator) for shape in ((outputs, inputs), (outputs,), (MANY, inputs))]
+    draw = [torch.randn(shape, generator=generator) for shape in ((outputs, inputs), (outputs,), (MANY + 1, inputs))]
     return draw[0], draw[1], draw[2]
 
 
@@ -39,12 +39,16 @@ def weights(outputs: int, inputs: int) -> tuple[Tensor, Tensor, Tensor]:
 @pytest.mark.parametrize("biased", [True, False])
 @pytest.mark.parametrize("rectify", [True, False])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_a_packed_product_is_the_product(outputs: int, biased: bool, rectify: bool, dtype: torch.dtype) -> None:
+@pytest.mark.parametrize("quick", [True, False])
+def test_a_packed_product_is_the_product(
+    outputs: int, biased: bool, rectify: bool, dtype: torch.dtype, quick: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed, "plain_is_quick", lambda: quick)
     weight, bias, x = (tensor.to(dtype) for tensor in weights(outputs, 64))
     expected = linear(x, weight, bias if biased else None)
     expected = relu(expected) if rectify else expected
     product = pack(weight, bias if biased else None, rectify=rectify)
-    for rows in (1, FEW, MANY, FEW + 1):  # read where it lies, and then from a copy
+    for rows in (1, FEW, BEAM, MANY + 1, MANY, BEAM + 1, MANY + 1):  # read where it lies, and then from a copy
         torch.testing.assert_close(product(x[:rows]), expected[:rows], atol=1e-4, rtol=1e-5)
 
 
@@ -70,7 +74,7 @@ def test_bytes_are_close_and_each_row_is_on_its_own(biased: bool) -> None:
     error = (product(x) - linear(x, weight, given)).abs() / linear(x.abs(), weight.abs()).clamp(min=1)
     assert float(error.max()) < 0.01
     assert float(error.mean()) < 0.0018  # half as many steps would double it
-    alone = torch.cat([product(x[row : row + 1]) for row in range(MANY)])
+    alone = torch.cat([product(x[row : row + 1]) for row in range(len(x))])
     torch.testing.assert_close(alone, product(x), atol=0, rtol=1e-6)
     rectified = pack(weight, given, precision="int8", rectify=True)
     assert torch.equal(rectified(x), relu(product(x)))
