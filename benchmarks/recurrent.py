@@ -19,15 +19,31 @@ import workload
 from allyouneed.measure import turns
 from workload import BOS, EOS, PAD, Batch, Shape
 
-WIDTH, SMOOTHING, CLIP = 256, 0.1, 1.0
+SMOOTHING, CLIP = 0.1, 1.0
 VOCABULARY = 8_000
-SHAPE = Shape(d_model=WIDTH, d_ff=0, n_heads=1, n_layers=1, vocab_size=VOCABULARY)
+SHAPE = Shape(d_model=256, d_ff=0, n_heads=1, n_layers=1, vocab_size=VOCABULARY)
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Of the model. JoeyNMT's output layer has no maxout before it: it is as wide as the states."""
+
+    hidden: int
+    embedding: int
+    readout: int
+
+
+WIDTHS = {
+    "a quarter of the paper's widths": Widths(256, 160, 128),  # Bahdanau 2015, appendix A.2.3: 1,000, 620 and 500
+    "all widths alike": Widths(256, 256, 256),
+}
 
 
 @dataclass(frozen=True)
 class Work:
     """What each peer trains on."""
 
+    widths: Widths
     batches: int
     tokens: int  # about how many target tokens a batch has
 
@@ -37,7 +53,7 @@ class Work:
 
 
 def allyouneed(work: Work) -> turns.Pass:
-    """The update of `allyouneed train`, as it is: RNNsearch, all its widths 256."""
+    """The update of `allyouneed train`, as it is: RNNsearch."""
     from allyouneed.models.recurrent import Recurrent, RecurrentConfig
     from allyouneed.tasks.encoded import Encoded
     from allyouneed.tasks.translation import Translation
@@ -66,10 +82,10 @@ def allyouneed(work: Work) -> turns.Pass:
     task = GivenBatches(cast(Any, None), encoded, encoded, [])  # no tokenizer: the text is tokens already
     config = RecurrentConfig(
         vocab_size=VOCABULARY,
-        d_embedding=WIDTH,
-        d_hidden=WIDTH,
-        d_attention=WIDTH,
-        d_readout=WIDTH,
+        d_embedding=work.widths.embedding,
+        d_hidden=work.widths.hidden,
+        d_attention=work.widths.hidden,
+        d_readout=work.widths.readout,
         initialisation="uniform",
     )
     settings = Training(label_smoothing=SMOOTHING, clip_norm=CLIP)
@@ -78,15 +94,16 @@ def allyouneed(work: Work) -> turns.Pass:
 
 
 class Joey(nn.Module):
-    """JoeyNMT's recurrent encoder and decoder with Bahdanau's attention, the same widths, around torch's embeddings."""
+    """JoeyNMT's recurrent encoder and decoder with Bahdanau's attention around torch's embeddings."""
 
-    def __init__(self) -> None:
+    def __init__(self, widths: Widths) -> None:
         super().__init__()
+        embedding, hidden = widths.embedding, widths.hidden
         decoders, encoders, losses = (import_module(f"joeynmt.{name}") for name in ("decoders", "encoders", "loss"))
-        self.source, self.target = (nn.Embedding(VOCABULARY, WIDTH, padding_idx=PAD) for _ in range(2))
-        self.encoder: Any = encoders.RecurrentEncoder(rnn_type="gru", hidden_size=WIDTH, emb_size=WIDTH)
+        self.source, self.target = (nn.Embedding(VOCABULARY, embedding, padding_idx=PAD) for _ in range(2))
+        self.encoder: Any = encoders.RecurrentEncoder(rnn_type="gru", hidden_size=hidden, emb_size=embedding)
         self.decoder: Any = decoders.RecurrentDecoder(
-            rnn_type="gru", emb_size=WIDTH, hidden_size=WIDTH, encoder=self.encoder, vocab_size=VOCABULARY
+            rnn_type="gru", emb_size=embedding, hidden_size=hidden, encoder=self.encoder, vocab_size=VOCABULARY
         )
         self.measure: Any = losses.XentLoss(pad_index=PAD, smoothing=SMOOTHING)
 
@@ -113,7 +130,7 @@ def by_length(batch: Batch) -> Batch:
 def joeynmt(work: Work) -> turns.Pass:
     """JoeyNMT's model, its loss, and the Adam that its trainer makes."""
     batches = [by_length(batch) for batch in work.load()]
-    model = Joey().train()
+    model = Joey(work.widths).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
 
     def step(batch: Batch) -> float:
@@ -153,15 +170,17 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=6, help="batches a turn (default 6)")
     parser.add_argument("--tokens", type=int, default=2_000, help="target tokens a batch (default 2,000)")
     options = parser.parse_args()
-    rows = measure(Work(options.batches, options.tokens), rounds=options.rounds)["rows"]
-    for name, row in rows.items():
-        print(
-            f"{name:12} {row['tokens_per_second']:9,.0f} target tokens/s  {row['peak_mb']:7,.0f} MB  "
-            f"others {row['others']:.0%}"
-        )
-    if len(rows) == len(PEERS):
-        ours, theirs = (rows[name]["tokens_per_second"] for name in PEERS)
-        print(f"allyouneed is {ours / theirs:.2f} x as fast")
+    for title, widths in WIDTHS.items():
+        print(f"{title}: {widths.hidden} hidden, {widths.embedding} embedded, {widths.readout} read out")
+        rows = measure(Work(widths, options.batches, options.tokens), rounds=options.rounds)["rows"]
+        for name, row in rows.items():
+            print(
+                f"{name:12} {row['tokens_per_second']:9,.0f} target tokens/s  {row['peak_mb']:7,.0f} MB  "
+                f"others {row['others']:.0%}"
+            )
+        if len(rows) == len(PEERS):
+            ours, theirs = (rows[name]["tokens_per_second"] for name in PEERS)
+            print(f"allyouneed is {ours / theirs:.2f} x as fast")
 
 
 if __name__ == "__main__":

@@ -182,8 +182,8 @@ def test_smoothing_pulls_bits_towards_even_odds() -> None:
     task = Copy(CopyData())
     batch = task.batch(task.batches(200, 1, 0)[0], drawing())
 
-    def measure(states: Tensor, weight: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        return smoothed_cross_entropy(states, weight, targets, 0.2)
+    def measure(states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> tuple[Tensor, Tensor]:
+        return smoothed_cross_entropy(states, weight, bias, targets, 0.2)
 
     loss, _ = task.loss(Oracle(batch.asked, 0), batch, measure)
     right, wrong = math.log1p(math.exp(-1)), math.log1p(math.exp(1))

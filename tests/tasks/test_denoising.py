@@ -6,14 +6,13 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from allyouneed.errors import InputError, UsageError
 from allyouneed.models.transformer import Transformer, TransformerConfig
 from allyouneed.tasks.denoising import Denoising, DenoisingData, corrupt_spans, infill, shuffle_sentences
 from allyouneed.tasks.documents import encode_texts
 from allyouneed.text.tokenizer import UNK, Tokenizer
-from allyouneed.training.loss import smoothed_cross_entropy
+from allyouneed.training.loss import negative_log_likelihood
 
 SENTINELS = tuple(range(900, 930))
 STOP = 5
@@ -94,10 +93,6 @@ def task(**settings: Any) -> Denoising:
     return Denoising(tokenizer, texts, texts, data)
 
 
-def plain(states: Tensor, weight: Tensor, gold: Tensor) -> tuple[Tensor, Tensor]:
-    return smoothed_cross_entropy(states, weight, gold, 0.0)
-
-
 @pytest.mark.parametrize("objective", ["spans", "infilling"])
 def test_sizes_are_known_before_the_draw(objective: str) -> None:
     work = task(objective=objective, noise=0.3, permute=objective == "infilling")
@@ -134,10 +129,10 @@ def test_validation_damages_alike_each_time() -> None:
     torch.manual_seed(0)
     fields: dict[str, Any] = {"d_model": 16, "n_heads": 2, "d_ff": 16, "n_encoder_layers": 1, "n_decoder_layers": 1}
     model = Transformer(TransformerConfig(vocab_size=320, **fields)).eval()
-    one, other = (work.validate(model, plain, max_tokens=100, sentences=0) for _ in range(2))
+    one, other = (work.validate(model, negative_log_likelihood, max_tokens=100, sentences=0) for _ in range(2))
     assert one == other
     batch = work.batch(np.arange(3), np.random.default_rng(0))
-    smoothed, likelihood = work.loss(model, batch, plain)
+    smoothed, likelihood = work.loss(model, batch, negative_log_likelihood)
     assert float(smoothed.detach()) == float(likelihood)
 
 

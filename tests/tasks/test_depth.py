@@ -12,14 +12,10 @@ from allyouneed import training
 from allyouneed.errors import UsageError
 from allyouneed.models.transformer import Memory, Transformer, TransformerConfig
 from allyouneed.tasks.depth import Depth, DepthBatch, DepthData, draw_chains, with_steps
-from allyouneed.training.loss import smoothed_cross_entropy
+from allyouneed.training.loss import negative_log_likelihood
 
 RECIPE = Path(training.__file__).parents[1] / "recipes" / "universal.toml"
 FEW = DepthData(places=9, values=3, max_depth=4, dev_texts=20)
-
-
-def measure(states: Tensor, weight: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    return smoothed_cross_entropy(states, weight, targets, 0.0)
 
 
 def task(data: DepthData = FEW) -> Depth:
@@ -104,12 +100,12 @@ def test_a_vocabulary_of_another_size_is_refused() -> None:
 def test_the_ponder_cost_is_part_of_the_loss_in_training_alone() -> None:
     made, model = task(), universal()
     batch = made.batch(3, np.random.default_rng(0))
-    trained = made.loss(model.train(), batch, measure)
+    trained = made.loss(model.train(), batch, negative_log_likelihood)
     assert model.encoder.ponder is not None
     expected = model.config.ponder_weight * float(model.encoder.ponder.detach()) * len(batch.gold)
     assert float(trained[0].detach() - trained[1]) == pytest.approx(expected, rel=1e-4)
     assert expected > 0
-    plain = made.loss(model.eval(), batch, measure)
+    plain = made.loss(model.eval(), batch, negative_log_likelihood)
     assert float(plain[0].detach()) == pytest.approx(float(plain[1]))
 
 
@@ -131,13 +127,13 @@ def test_accuracy_and_steps_are_told_by_depth(monkeypatch: pytest.MonkeyPatch) -
     def steps(_model: Transformer, batch: DepthBatch) -> tuple[Tensor, Tensor]:
         return oracle.states(batch.gold, batch.depth), batch.depth + 1.0
 
-    def features(states: Tensor) -> tuple[Tensor, Tensor]:
-        return states * 50, torch.eye(285)
+    def features(states: Tensor) -> tuple[Tensor, Tensor, None]:
+        return states * 50, torch.eye(285), None
 
     monkeypatch.setattr("allyouneed.tasks.depth.with_steps", steps)
     model = universal()
     monkeypatch.setattr(model, "features", features)
-    measures = made.validate(model, measure, max_tokens=44, sentences=0)
+    measures = made.validate(model, negative_log_likelihood, max_tokens=44, sentences=0)
     assert [measures[f"depth {number}"] for number in range(5)] == [1, 1, 1, 0, 0]
     assert [measures[f"steps {number}"] for number in range(5)] == [1, 2, 3, 4, 5]
     depth = made.dev.depth
@@ -183,7 +179,7 @@ def test_each_place_has_its_own_steps() -> None:
 def test_without_halting_every_step_is_taken() -> None:
     made, model = task(), universal(halting=False).eval()
     assert with_steps(model, made.batch(1, np.random.default_rng(0)))[1].tolist() == [5] * 9
-    assert "steps 0" not in made.validate(model, measure, max_tokens=44, sentences=0)
+    assert "steps 0" not in made.validate(model, negative_log_likelihood, max_tokens=44, sentences=0)
 
 
 def test_padding_free_texts_are_read_whole() -> None:

@@ -18,7 +18,7 @@ from allyouneed.tasks.documents import Texts, cut
 from allyouneed.tasks.language import Language, packed
 from allyouneed.text.tokenizer import BOS, EOS
 from allyouneed.training import read_recipe
-from allyouneed.training.loss import smoothed_cross_entropy
+from allyouneed.training.loss import negative_log_likelihood
 
 LENGTHS = [3, 40, 8, 1, 7, 21, 5, 2, 60, 4]
 ROW = 20
@@ -48,10 +48,6 @@ def model_with(**fields: Any) -> Transformer:
         "max_length": 64,
     }
     return Transformer(TransformerConfig(**{**known, **fields})).eval()
-
-
-def plain(states: Tensor, weight: Tensor, gold: Tensor) -> tuple[Tensor, Tensor]:
-    return smoothed_cross_entropy(states, weight, gold, 0.0)
 
 
 def test_every_token_is_predicted_once_from_the_one_before_it() -> None:
@@ -107,7 +103,7 @@ def test_packed_is_separate(positions: str) -> None:
     assert together.pieces is not None
     both: list[tuple[Tensor, list[Tensor]]] = []
     for batches in ([together], [packed(pieces, [np.array([piece])]) for piece in short]):
-        losses = [plain(*model.features(batch.states(model)), batch.gold)[0] for batch in batches]
+        losses = [negative_log_likelihood(*model.features(batch.states(model)), batch.gold)[0] for batch in batches]
         total = torch.stack(losses).sum() / sum(len(batch.gold) for batch in batches)
         both.append((total, list(torch.autograd.grad(total, list(model.parameters()), materialize_grads=True))))
     assert both[0][0].item() == pytest.approx(both[1][0].item(), abs=1e-5)
@@ -129,7 +125,7 @@ def test_measures_are_those_of_a_model_that_knows_nothing() -> None:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
-    measures = task.validate(model, plain, max_tokens=60, sentences=0)
+    measures = task.validate(model, negative_log_likelihood, max_tokens=60, sentences=0)
     tokens = sum(LENGTHS) + len(LENGTHS)
     assert measures["loss"] == pytest.approx(math.log(200))
     assert measures["perplexity"] == pytest.approx(200)
@@ -141,9 +137,9 @@ def test_what_the_model_adds_to_its_loss_counts_in_training_alone() -> None:
     model = model_with(n_experts=4, dropout=0.0)
     plan = task.batches(60, seed=1, epoch=0)[0]
     batch = task.batch(plan, np.random.default_rng(0))
-    in_use = [loss.detach() for loss in task.loss(model, batch, plain)]
+    in_use = [loss.detach() for loss in task.loss(model, batch, negative_log_likelihood)]
     model.train()
-    in_training = [loss.detach() for loss in task.loss(model, batch, plain)]
+    in_training = [loss.detach() for loss in task.loss(model, batch, negative_log_likelihood)]
     assert float(in_use[0]) == float(in_use[1])
     added = float(in_training[0] - in_training[1])
     assert added == pytest.approx(float(torch.as_tensor(model.extra_loss()).detach()) * len(batch.gold), rel=1e-3)

@@ -6,14 +6,13 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from allyouneed.models.transformer import Transformer, TransformerConfig
 from allyouneed.tasks.documents import Texts
 from allyouneed.tasks.masked import MASKED, REPLACED, Masked, MaskedBatch, guesses
 from allyouneed.text.tokenizer import BOS, EOS, PAD
 from allyouneed.text.tokenizer import UNK as MASK
-from allyouneed.training.loss import smoothed_cross_entropy
+from allyouneed.training.loss import negative_log_likelihood
 
 VOCABULARY = 500
 LENGTHS = [3, 40, 8, 1, 7, 21, 60, 4]
@@ -48,10 +47,6 @@ def small_model() -> Transformer:
         activation="gelu",
     )
     return Transformer(config).eval()
-
-
-def plain(states: Tensor, weight: Tensor, gold: Tensor) -> tuple[Tensor, Tensor]:
-    return smoothed_cross_entropy(states, weight, gold, 0.0)
 
 
 def made(task: Masked, plan: Any, seed: int = 0) -> MaskedBatch:
@@ -108,15 +103,18 @@ def test_batched_is_single() -> None:
     plan = np.arange(len(task.train))
     batch = task.hidden(task.train, plan, np.random.default_rng(0))
     assert batch.keep is not None
-    together = task.loss(model, batch, plain)[1]
+    together = task.loss(model, batch, negative_log_likelihood)[1]
     draw = np.random.default_rng(0)
-    alone = [task.loss(model, task.hidden(task.train, plan[i : i + 1], draw), plain)[1] for i in range(len(plan))]
+    alone = [
+        task.loss(model, task.hidden(task.train, plan[i : i + 1], draw), negative_log_likelihood)[1]
+        for i in range(len(plan))
+    ]
     assert float(together) == pytest.approx(float(torch.stack(alone).sum()), rel=1e-5)
 
 
 def test_validation_guesses_the_same_tokens_each_time() -> None:
     task, model = masked(), small_model()
-    one, other = (task.validate(model, plain, max_tokens=90, sentences=0) for _ in range(2))
+    one, other = (task.validate(model, negative_log_likelihood, max_tokens=90, sentences=0) for _ in range(2))
     assert one == other
     assert one["perplexity"] == pytest.approx(math.exp(one["loss"]))
     assert one["accuracy"] < 0.2
@@ -129,4 +127,4 @@ def test_accuracy_is_the_share_of_right_guesses() -> None:
         assert model.output_bias is not None
         model.output_bias[7] = 5.0
     task.dev.texts.tokens[task.dev.texts.tokens >= 4] = 7
-    assert task.validate(model, plain, max_tokens=90, sentences=0)["accuracy"] == 1.0
+    assert task.validate(model, negative_log_likelihood, max_tokens=90, sentences=0)["accuracy"] == 1.0

@@ -5,30 +5,40 @@ from typing import Any, cast
 
 import pytest
 import torch
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, linear
 
 from allyouneed.training.loss import ROWS, naive_smoothed_cross_entropy, smoothed_cross_entropy
 from allyouneed.training.schedules import Schedule, falling, inverse_square_root
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_blockwise_is_naive_with_all_gradients(smoothing: float) -> None:
+@pytest.mark.parametrize("has_bias", [False, True])
+def test_blockwise_is_naive_with_all_gradients(smoothing: float, has_bias: bool) -> None:
     torch.manual_seed(0)
     rows = ROWS + 37  # two blocks, the second one short
     states = torch.randn(rows, 16, requires_grad=True)
     weight = torch.randn(50, 16, requires_grad=True)
+    bias = torch.randn(50, requires_grad=True) if has_bias else None
     targets = torch.randint(0, 50, (rows,))
-    loss, likelihood = smoothed_cross_entropy(states, weight, targets, smoothing)
-    fast = torch.autograd.grad(loss * 0.5, (states, weight))
-    expected = naive_smoothed_cross_entropy(states, weight, targets, smoothing)
-    naive = torch.autograd.grad(expected * 0.5, (states, weight))
+    learned = [x for x in (states, weight, bias) if x is not None]
+    loss, likelihood = smoothed_cross_entropy(states, weight, bias, targets, smoothing)
+    fast = torch.autograd.grad(loss * 0.5, learned)
+    expected = naive_smoothed_cross_entropy(states, weight, bias, targets, smoothing)
+    naive = torch.autograd.grad(expected * 0.5, learned)
     torch.testing.assert_close(loss, expected)
     for got, wanted in zip(fast, naive, strict=True):
-        torch.testing.assert_close(got, wanted, atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(likelihood, cross_entropy(states @ weight.T, targets, reduction="sum"))
-    torch.testing.assert_close(
-        expected, cross_entropy(states @ weight.T, targets, reduction="sum", label_smoothing=smoothing)
-    )
+        torch.testing.assert_close(got, wanted, atol=2e-5, rtol=1e-4)
+    logits = linear(states, weight, bias)
+    torch.testing.assert_close(likelihood, cross_entropy(logits, targets, reduction="sum"))
+    torch.testing.assert_close(expected, cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing))
+
+
+def test_large_logits_neither_overflow_nor_vanish() -> None:
+    states, weight = torch.tensor([[1.0], [-1.0]], requires_grad=True), torch.tensor([[500.0], [-500.0], [499.0]])
+    loss, likelihood = smoothed_cross_entropy(states, weight, None, torch.tensor([2, 0]), 0.0)
+    assert loss.item() == likelihood.item() == pytest.approx(math.log(1 + math.e) + 1000)
+    (grad,) = torch.autograd.grad(loss, states)
+    assert grad[:, 0].tolist() == pytest.approx([1 / (1 + math.exp(-1)), -1000], rel=1e-4)
 
 
 def test_the_rate_is_the_papers_with_its_peak_named() -> None:

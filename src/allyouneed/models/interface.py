@@ -32,8 +32,8 @@ class TextModel(Steps, Protocol):
         """Its numbers, `vocab_size`, `max_length` and `line` among them."""
         ...
 
-    def features(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Two matrices whose product are the logits: states [..., D] and weights [V, D]."""
+    def features(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """What the logits are made from: states [..., D], weights [V, D], and what is added [V] (None: nothing)."""
         ...
 
     def logits(self, states: Tensor) -> Tensor:

@@ -233,9 +233,9 @@ class Mamba(nn.Module):
         states, _ = self._advance(target.gather(1, order), None, NOWHERE)
         return states.gather(1, order.argsort(1)[:, :, None].expand_as(states))
 
-    def features(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Two matrices whose product are the logits: states [..., D] and weights [V, D]."""
-        return states, self.output_weight
+    def features(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """What the logits are made from: states [..., D], weights [V, D], and what is added [V] (None: nothing)."""
+        return states, self.output_weight, None
 
     def logits(self, states: Tensor) -> Tensor:
         """[..., D] -> [..., V]."""

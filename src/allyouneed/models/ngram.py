@@ -149,7 +149,7 @@ class NGram(nn.Module):
             level.mix(chances, rows, numbers)
         return chances.log().view(*states.shape[:-1], size)
 
-    def features(self, states: Tensor) -> tuple[Tensor, Tensor]:
+    def features(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """There are none: counts are looked up, not multiplied. Raises UsageError."""
         raise UsageError(
             "An n-gram model has no states to learn from or to measure: `score` says what it gives a text."

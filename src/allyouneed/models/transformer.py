@@ -165,17 +165,13 @@ class Transformer(nn.Module):
         mask = memory.mask
         return [Source(*layer.cross_attention.keys_values(memory.states), mask) for layer in self.decoder]
 
-    def features(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Two matrices whose product are the logits: states [..., D] -> [..., D'] and [V, D']."""
-        weight = self.output_weight
+    def features(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """What the logits are made from: states [..., D'], weights [V, D'], and what is added [V] (None: nothing)."""
         if self.readout is not None:
             states = self.readout(states)
         if self.config.output_scale != 1:
             states = states * self.config.output_scale
-        if self.output_bias is None:
-            return states, weight
-        one = states.new_ones(*states.shape[:-1], 1)
-        return torch.cat((states, one), -1), torch.cat((weight, self.output_bias[:, None]), -1)
+        return states, self.output_weight, self.output_bias
 
     def logits(self, states: Tensor) -> Tensor:
         """[..., D] -> [..., V]."""

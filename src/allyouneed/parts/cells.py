@@ -65,10 +65,12 @@ NAIVE_STEPS: dict[Cell, NaiveStep] = {"lstm": naive_lstm_step, "gru": naive_gru_
 class Tape(ABC):
     """The states [T + 1, B, H] of one layer over T tokens, the one before them first, and what it takes to go back.
 
-    Time comes first, so that what belongs to one token lies together.
+    Time comes first, so that what belongs to one token lies together. `real` [T, B, 1] is False at padding, which
+    changes no state; None: all tokens are real.
     """
 
-    def __init__(self, length: int, hidden: Tensor) -> None:
+    def __init__(self, length: int, hidden: Tensor, real: Tensor | None) -> None:
+        self.real = real
         self.hiddens = hidden.new_empty(length + 1, *hidden.shape)
         self.hiddens[0] = hidden
 
@@ -90,11 +92,10 @@ class Tape(ABC):
 
 
 class LstmTape(Tape):
-    """`real` [T, B, 1] is False at padding; None: all tokens are real."""
+    """The cells [T + 1, B, H] stand behind the states."""
 
     def __init__(self, length: int, hidden: Tensor, cell: Tensor, real: Tensor | None) -> None:
-        super().__init__(length, hidden)
-        self.real = real
+        super().__init__(length, hidden, real)
         self.cells, self.shown = torch.empty_like(self.hiddens), torch.empty_like(self.hiddens[1:])
         self.gates = hidden.new_empty(length, len(hidden), 4 * hidden.shape[1])
         self.cells[0] = cell
@@ -141,8 +142,9 @@ class LstmTape(Tape):
 class GruTape(Tape):
     """All gradients of a token's gates are multiples of its state's."""
 
-    def __init__(self, length: int, hidden: Tensor) -> None:
-        super().__init__(length, hidden)
+    def __init__(self, length: int, hidden: Tensor, real: Tensor | None) -> None:
+        super().__init__(length, hidden, real)
+        self.padding = None if real is None else ~real
         self.gates = hidden.new_empty(length, len(hidden), 3 * hidden.shape[1])
         self.inner = torch.empty_like(self.hiddens[1:])  # U_n h + d_n
 
@@ -152,6 +154,8 @@ class GruTape(Tape):
         gates = self.gates[t]
         torch.add(given[:, : 2 * width], told[:, : 2 * width], out=gates[:, : 2 * width]).sigmoid_()
         r, z, n = gates.chunk(3, -1)
+        if self.padding is not None:
+            z.masked_fill_(self.padding[t], 1.0)  # lets the state pass, and its gradient
         self.inner[t] = told[:, 2 * width :]
         torch.addcmul(given[:, 2 * width :], r, self.inner[t], out=n).tanh_()
         torch.lerp(n, self.hiddens[t], z, out=self.hiddens[t + 1])
@@ -175,4 +179,4 @@ class GruTape(Tape):
 
 def tape_of(length: int, hidden: Tensor, behind: Tensor | None, real: Tensor | None) -> Tape:
     """An LSTM's tape where there is a cell behind the state [B, H] before the first token, and a GRU's otherwise."""
-    return GruTape(length, hidden) if behind is None else LstmTape(length, hidden, behind, real)
+    return GruTape(length, hidden, real) if behind is None else LstmTape(length, hidden, behind, real)

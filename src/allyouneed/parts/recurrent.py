@@ -42,25 +42,9 @@ def scan(
     if gates.shape[1] == 1 and keep is None:
         past = NAIVE_STEPS[cell](gates[:, 0], past, weight, bias)
         return past.hidden[:, None], past
-    given, real = time_first(cell, gates, keep)
-    states, last = _Scan.apply(given, real, *past, weight, bias)
+    real = None if keep is None else keep.T[:, :, None]
+    states, last = _Scan.apply(gates.transpose(0, 1), real, *past, weight, bias)
     return states.transpose(0, 1), Past(states[-1], last)
-
-
-def time_first(cell: Cell, gates: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    """Gates [B, T, 3H or 4H] and keep [B, T] as tapes want them: [T, B, 3H or 4H] and [T, B, 1].
-
-    A GRU needs no mask: an update gate that is open for good lets the state pass as it is.
-    """
-    given = gates.transpose(0, 1)
-    if keep is None:
-        return given, None
-    real = keep.T[:, :, None]
-    if cell == "lstm":
-        return given, real
-    width = gates.shape[2] // GATES["gru"]
-    update = torch.arange(gates.shape[2], device=gates.device) // width == 1
-    return given.masked_fill(~real & update, torch.inf), None
 
 
 class _Scan(torch.autograd.Function):

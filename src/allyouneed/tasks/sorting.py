@@ -121,7 +121,7 @@ class Sorting(Task):
 def measure_pointers(logits: Tensor, order: Tensor, measure: Loss) -> tuple[Tensor, Tensor]:
     """Smoothed and plain loss of logits [B, T, S] by the elements that were asked for [B, T], summed."""
     words = torch.eye(logits.shape[-1], device=logits.device, dtype=logits.dtype)  # the elements are the vocabulary
-    return measure(logits.flatten(0, 1), words, order.flatten())
+    return measure(logits.flatten(0, 1), words, None, order.flatten())
 
 
 def taken_before(order: Tensor) -> Tensor:

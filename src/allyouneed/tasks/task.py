@@ -12,7 +12,7 @@ from torch import Tensor
 from allyouneed.models.interface import TextModel
 
 Report = Callable[[str], None]
-Loss = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+Loss = Callable[[Tensor, Tensor, Tensor | None, Tensor], tuple[Tensor, Tensor]]
 Plan = Any  # a batch before it is made: only its task looks inside
 Made = Any  # a made batch: besides its task, all that is known of it is `to(device)`
 

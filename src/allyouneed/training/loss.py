@@ -10,12 +10,15 @@ from allyouneed.parts.linear import linear
 ROWS = 512  # rows of logits at a time: large enough for the product, small enough for the cache
 
 
-def naive_smoothed_cross_entropy(states: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+def naive_smoothed_cross_entropy(
+    states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float
+) -> Tensor:
     """The definition: the sum over positions of (1 - ε)·(-log p(target)) + ε·mean(-log p) (Szegedy 2016, section 7).
 
-    states [N, D], weight [V, D], targets [N] -> a scalar, in nats.
+    states [N, D], weight [V, D], bias [V] or None, targets [N] -> a scalar, in nats.
     """
-    logprobs = (states @ weight.T).log_softmax(-1)  # [N, V]
+    logits = states @ weight.T if bias is None else states @ weight.T + bias
+    logprobs = logits.log_softmax(-1)  # [N, V]
     gold = logprobs.gather(1, targets[:, None]).squeeze(1)
     return -((1 - smoothing) * gold + smoothing * logprobs.mean(-1)).sum()
 
@@ -27,45 +30,59 @@ class SmoothedCrossEntropy(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, states: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-        """states [N, D], weight [V, D], targets [N] -> smoothed sum and negative log-likelihood sum, in nats."""
+    def forward(
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        """As `smoothed_cross_entropy`."""
         device = states.device.type
         half = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
-        states, low = states.to(half), weight.to(half)
+        states, low, low_bias = states.to(half), weight.to(half), None if bias is None else bias.to(half)
         vocabulary = weight.shape[0]
         grad_states, grad_weight = torch.empty_like(states), torch.zeros_like(weight)
+        grad_bias = None if bias is None else torch.zeros_like(bias)
         total, likelihood = torch.zeros((), device=device), torch.zeros((), device=device)
         for start in range(0, len(states), ROWS):
             block, gold = states[start : start + ROWS], targets[start : start + ROWS, None]
-            logprobs = linear(block, low).float().log_softmax(-1)  # [rows, V]
-            negative = -logprobs.gather(1, gold).sum()
-            likelihood += negative
-            total += (1 - smoothing) * negative
-            if smoothing:
-                total -= smoothing * logprobs.sum() / vocabulary
-            error = logprobs.exp_()
+            logits = linear(block, low, low_bias).float()  # [rows, V], and each pass over them is made in place
+            logits.sub_(logits.amax(1, keepdim=True))
+            right, mean = logits.gather(1, gold).sum(), logits.sum() / vocabulary
+            odds = logits.exp_()
+            mass = odds.sum(1, keepdim=True)
+            norm = mass.log().sum()
+            likelihood += norm - right
+            total += norm - (1 - smoothing) * right - smoothing * mean
+            error = odds.div_(mass)
             if smoothing:
                 error.sub_(smoothing / vocabulary)
             error.scatter_add_(1, gold, torch.full_like(gold, smoothing - 1, dtype=error.dtype))
+            if grad_bias is not None:
+                grad_bias += error.sum(0)
             error = error.to(half)
             grad_states[start : start + ROWS] = linear(error, low.T)
             grad_weight += error.T @ block
-        ctx.save_for_backward(grad_states, grad_weight)
+        ctx.save_for_backward(grad_states, grad_weight, grad_bias)
         ctx.mark_non_differentiable(likelihood)
         return total, likelihood
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor | None, ...]:
         """Scales the gradients that the forward pass made."""
-        grad_states, grad_weight = ctx.saved_tensors
-        return grad_states * grad_outputs[0], grad_weight * grad_outputs[0], None, None
+        grads = (None if grad is None else grad * grad_outputs[0] for grad in ctx.saved_tensors)
+        return *grads, None, None
 
 
-def smoothed_cross_entropy(states: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """Smoothed cross-entropy and plain negative log-likelihood, both summed over positions, in nats."""
-    return SmoothedCrossEntropy.apply(states, weight, targets, smoothing)
+def smoothed_cross_entropy(
+    states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float
+) -> tuple[Tensor, Tensor]:
+    """Smoothed cross-entropy and plain negative log-likelihood, both summed over positions, in nats.
+
+    states [N, D], weight [V, D], bias [V] or None, targets [N]; the logits are states Wᵀ + b.
+    """
+    return SmoothedCrossEntropy.apply(states, weight, bias, targets, smoothing)
 
 
-def negative_log_likelihood(states: Tensor, weight: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+def negative_log_likelihood(
+    states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor
+) -> tuple[Tensor, Tensor]:
     """The plain sum alone, in both places: what a validation measures."""
-    return smoothed_cross_entropy(states, weight, targets, 0.0)
+    return smoothed_cross_entropy(states, weight, bias, targets, 0.0)

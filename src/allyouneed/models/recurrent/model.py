@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import leaky_relu, linear
+from torch.nn.functional import leaky_relu
 
 from allyouneed.models.recurrent.config import RecurrentConfig
 from allyouneed.models.recurrent.packed import apart
@@ -13,7 +13,7 @@ from allyouneed.parts.additive import AdditiveAttention
 from allyouneed.parts.attentive import Sight, attentive_scan
 from allyouneed.parts.cells import GATES, Past
 from allyouneed.parts.dropout import Dropout
-from allyouneed.parts.linear import Linear
+from allyouneed.parts.linear import Linear, linear
 from allyouneed.parts.masks import CAUSAL, Mask
 from allyouneed.parts.maxout import maxout
 from allyouneed.parts.recurrent import RecurrentStack, initialise
@@ -201,17 +201,13 @@ class Recurrent(nn.Module):
         states, _ = self._advance(target, self.start(memory, sentences=len(target)), keep)
         return states
 
-    def features(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Two matrices whose product are the logits: states [..., D] -> [..., D'] and [V, D']."""
-        weight = self.output_weight
-        if self.output_bias is None:
-            return states, weight
-        one = states.new_ones(*states.shape[:-1], 1)
-        return torch.cat((states, one), -1), torch.cat((weight, self.output_bias[:, None]), -1)
+    def features(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """What the logits are made from: states [..., D], weights [V, D], and what is added [V] (None: nothing)."""
+        return states, self.output_weight, self.output_bias
 
     def logits(self, states: Tensor) -> Tensor:
         """[..., D] -> [..., V]."""
-        return linear(states, self.output_weight, self.output_bias)
+        return linear(*self.features(states))
 
     def forward(self, tokens: Tensor, target: Tensor | None = None, keep: Tensor | None = None) -> Tensor:
         """tokens [B, S], and of an encoder-decoder target [B, T] -> logits [B, T, V] of the token after each position

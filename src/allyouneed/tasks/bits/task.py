@@ -174,7 +174,7 @@ def tensors(episodes: Episodes) -> BitBatch:
 def measure_bits(logits: Tensor, asked: Tensor, measure: Loss) -> tuple[Tensor, Tensor]:
     """Smoothed and plain loss of logits of bits [...] by the bits themselves [...], summed."""
     choices = torch.tensor([[0.0], [1.0]], device=logits.device)  # two words, of which the logit is the second's
-    return measure(logits.reshape(-1, 1), choices, asked.reshape(-1).long())
+    return measure(logits.reshape(-1, 1), choices, None, asked.reshape(-1).long())
 
 
 def wrong_bits(logits: Tensor, asked: Tensor) -> Tensor:
