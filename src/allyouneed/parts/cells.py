@@ -61,6 +61,9 @@ def naive_gru_step(gates: Tensor, past: Past, weight: Tensor, bias: Tensor) -> P
 NaiveStep = Callable[[Tensor, Past, Tensor, Tensor], Past]
 NAIVE_STEPS: dict[Cell, NaiveStep] = {"lstm": naive_lstm_step, "gru": naive_gru_step}
 
+# Gradients behind a gate, from those in front of it and what the gate shows: grad σ (1 - σ), and grad (1 - tanh²).
+by_sigmoid, by_tanh = torch.ops.aten.sigmoid_backward.default, torch.ops.aten.tanh_backward.default
+
 
 class Tape(ABC):
     """The states [T + 1, B, H] of one layer over T tokens, the one before them first, and what it takes to go back.
@@ -117,9 +120,9 @@ class LstmTape(Tape):
     def turn(self, last_cell: Tensor | None) -> None:
         """All but the last factor of every gate's gradient."""
         i, f, g, o = self.gates.chunk(4, -1)
-        self.to_output = self.shown * o * (1 - o)
-        self.to_cell = o * (1 - self.shown * self.shown)
-        self.to_gates = torch.stack((g * i * (1 - i), self.cells[:-1] * f * (1 - f), i * (1 - g * g)), 2)
+        self.to_output = by_sigmoid(self.shown, o)
+        self.to_cell = by_tanh(o, self.shown)
+        self.to_gates = torch.stack((by_sigmoid(g, i), by_sigmoid(self.cells[:-1], f), by_tanh(i, g)), 2)
         self.forget, self.stays = f, None
         self.cell_grad = torch.zeros_like(self.cells[0]) if last_cell is None else last_cell.clone()
         if self.real is not None:
@@ -163,9 +166,9 @@ class GruTape(Tape):
     def turn(self, last_cell: Tensor | None) -> None:
         """The multiples."""
         r, self.update, n = self.gates.chunk(3, -1)
-        to_n = (1 - self.update) * (1 - n * n)
-        to_z = (self.hiddens[:-1] - n) * self.update * (1 - self.update)
-        self.to_gates = torch.stack((to_n * self.inner * r * (1 - r), to_z, to_n), 2)  # [T, B, 3, H]
+        to_n = by_tanh(1 - self.update, n)
+        to_z = by_sigmoid(self.hiddens[:-1] - n, self.update)
+        self.to_gates = torch.stack((by_sigmoid(to_n * self.inner, r), to_z, to_n), 2)  # [T, B, 3, H]
         self.to_inner = to_n * r
 
     def retreat(self, t: int, grad: Tensor, given: Tensor, told: Tensor) -> Tensor:
