@@ -28,6 +28,32 @@ FOCUSED = """() => {
     return { place, missing, ring: getComputedStyle(ring).outlineStyle };
 }"""
 
+# Text of the figures that is cut at the side of what holds it, or lies over other text of its figure.
+SPOILT = """() => [...document.querySelectorAll("figure[data-widget]")].flatMap(figure => {
+    const texts = [];
+    const walker = document.createTreeWalker(figure, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const [node, holder] = [walker.currentNode, walker.currentNode.parentElement];
+        const hidden = !holder.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+        if (!node.data.trim() || hidden || holder.closest(".unseen, .panel, details")) continue;
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        let clip = holder;
+        while (clip !== figure && getComputedStyle(clip).overflowX === "visible") clip = clip.parentElement;
+        const scrolls = getComputedStyle(clip).overflowX === "auto";
+        const side = clip.getBoundingClientRect();
+        const boxes = [...range.getClientRects()].filter(box => box.width > 0.5);
+        const cut = !scrolls && boxes.some(box => box.right > side.right + 1.5 || box.left < side.left - 1.5);
+        texts.push({ name: `${figure.dataset.widget}: ${node.data.trim().slice(0, 40)}`, boxes, cut });
+    }
+    const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2
+        && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.35 * Math.min(a.height, b.height);
+    const meet = (one, other) => one.boxes.some(a => other.boxes.some(b => over(a, b)));
+    const pairs = texts.flatMap((one, at) =>
+        texts.slice(at + 1).filter(other => meet(one, other)).map(other => `${one.name} / ${other.name}`));
+    return [...texts.filter(text => text.cut).map(text => `cut ${text.name}`), ...pairs];
+})"""
+
 
 def all_ready(reader: Any) -> Any:
     for name in FIGURES:
@@ -48,6 +74,7 @@ def serious(page: Any) -> list[str]:
 @pytest.mark.parametrize(("lang", "theme"), [("ko", "light"), ("en", "dark")])
 def test_axe_finds_nothing_serious(visit: Callable[..., Any], lang: str, theme: str) -> None:
     reader = all_ready(visit(f"/?lang={lang}", theme=theme, bypass_csp=True))  # axe is put into the page as a script
+    assert reader.page.evaluate(SPOILT) == []
     for name, panel in zip(FIGURES, cycle(PANELS), strict=False):
         reader.figure(name).locator(f'[data-panel="{panel}"]').click()
     reader.figure("cross-attention").locator("details.chip summary").click()
@@ -78,6 +105,7 @@ def test_tab_reaches_everything_in_order_and_leaves(visit: Callable[..., Any]) -
 def test_telephone_needs_no_sideways_scroll_and_has_room_for_fingers(visit: Callable[..., Any], lang: str) -> None:
     reader = all_ready(visit(f"/?lang={lang}", width=360, has_touch=True))
     page = reader.page
+    assert page.evaluate(SPOILT) == []
     for panel in PANELS:
         page.locator(f'[data-panel="{panel}"]').evaluate_all("all => all.forEach(node => node.click())")
         page.wait_for_timeout(100)

@@ -4,10 +4,12 @@ import { ink, ramp, step } from "./colour.js";
 import { el, freshId } from "./dom.js";
 
 const MOST_NUMBERS = 16; // more columns leave no room for numbers
+const MOST_TICKS = 16; // of more columns that are but counted, the first and the last are named
 const TALLEST = 480; // pixels
 const LOWEST_NUMBER = 18;
 const NARROWEST_NUMBER = 28;
 const LOWEST_LABEL = 14;
+const NARROWEST_LABEL = 11;
 const CELL = 38;
 
 /**
@@ -49,7 +51,7 @@ class HeatMap {
       el("p", { class: "unseen", id: help }, kit.t("frame.heat-help")),
     );
     this.#listen();
-    new ResizeObserver(() => this.#fit()).observe(this.cells);
+    new ResizeObserver(() => this.#data && this.#fit()).observe(this.cells);
   }
 
   draw(data) {
@@ -59,18 +61,23 @@ class HeatMap {
     this.node.style.setProperty("--cell", `${height}px`);
     this.node.style.setProperty("--columns", columns.length);
     this.node.style.setProperty("--rows", rows.length);
-    this.node.classList.toggle("dense", columns.length > MOST_NUMBERS);
-    this.top.replaceChildren(...labels(columns, column));
-    this.left.replaceChildren(...(height < LOWEST_LABEL ? [] : labels(rows, row)));
+    this.left.classList.toggle("ends", height < LOWEST_LABEL);
+    this.left.replaceChildren(...labels(height < LOWEST_LABEL ? ends(rows) : rows, height < LOWEST_LABEL ? null : row));
     this.right.replaceChildren(...side.map(({ key, value, digits }) => this.#kit.out(key, value, digits)));
     this.#write(this.#paint());
     this.#fit();
     if (this.#cursor) this.#moveTo(...this.#cursor, false);
   }
 
-  /** Where cells are too narrow for numbers, only the masked ones keep their sign. */
+  /** Where cells are too narrow for numbers, only the masked ones keep their sign; names that are too wide are turned. */
   #fit() {
-    if (this.#data) this.node.classList.toggle("cramped", this.cells.clientWidth / this.#data.columns.length < NARROWEST_NUMBER);
+    const { columns, column } = this.#data;
+    const width = this.cells.clientWidth / columns.length;
+    this.node.classList.toggle("cramped", width < NARROWEST_NUMBER);
+    const few = width < NARROWEST_LABEL || (columns.length > MOST_TICKS && columns.every(name => /^\d+$/.test(name)));
+    this.top.className = few ? "heat-top ends" : "heat-top";
+    this.top.replaceChildren(...labels(few ? ends(columns) : columns, few ? null : column));
+    this.top.classList.toggle("turned", !few && [...this.top.children].some(node => node.scrollWidth > width - 2));
   }
 
   /** Paints the cells. -> the colour of each. */
@@ -144,6 +151,10 @@ class HeatMap {
     const name = this.#options.reading(r, c);
     this.reading.replaceChildren(name, " ", this.#kit.out("reading", cells[r][c], this.#options.precision ?? 2));
   }
+}
+
+function ends(names) {
+  return names.length > 1 ? [names[0], names.at(-1)] : names;
 }
 
 function labels(texts, marked) {

@@ -74,8 +74,6 @@ function draw(kit, result, parts) {
     cells: result.cells, rows: result.cells.map((_, at) => label(kit, "target", at)), columns: result.cells[0].map((_, at) => label(kit, "source", at)),
     span: 1, row: Math.floor((step - 1) / result.factor), digits: result.cells[0].length <= 16 ? 2 : undefined,
   });
-  parts.map.node.classList.remove("dense");
-  parts.map.node.classList.add("slanted");
   parts.pooled.replaceChildren(...pooledNote(kit, result));
   parts.source.replaceChildren(...result.source.map(token => sourceChip(t, token, result.unknown)));
   keepFocus(parts.target, () => parts.target.replaceChildren(...result.target.map((token, at) => written(kit, token, at, step - 1))));

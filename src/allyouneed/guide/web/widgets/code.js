@@ -53,8 +53,8 @@ function listing(kit, { place }, { name, module, lines }, at) {
       { class: "listing-head" },
       el("code", {}, `${module}.${name}`),
       at === 0 && el("a", { href: `#${place}` }, t("code.see", { place: t(`${place.split(".")[1]}.title`) })),
-      el("button", { type: "button", on: { click: copy } }, t("frame.copy")),
       told,
+      el("button", { type: "button", on: { click: copy } }, t("frame.copy")),
     ),
     el(
       "div",

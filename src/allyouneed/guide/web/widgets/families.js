@@ -12,7 +12,7 @@ function build(kit) {
   const { t } = kit;
   const columns = FAMILIES.map(name => {
     const map = heatmap(kit, {
-      label: t("families.mask"), hint: t("families.mask-help"), key: `${name}.mask`, height: 14, precision: 0,
+      label: t("families.mask"), hint: t("families.mask-help"), key: `${name}.mask`, height: 15, precision: 0,
       reading: (r, c) => t("families.cell", { row: label(kit, name, r, "row"), column: label(kit, name, c, "column") }),
     });
     const top = name === "both" ? null : bars(kit, { label: t(`families.answer.${name}`) });

@@ -27,8 +27,8 @@ function build(kit) {
 
 export const pathLength = {
   controls: [
-    { field: "n", kind: "slider", keyStep: 100 },
     { field: "kind", kind: "choice" },
+    { field: "n", kind: "slider", keyStep: 100 },
     { field: "d", kind: "slider" },
     { field: "k", kind: "slider" },
     { field: "r", kind: "slider" },

@@ -2,7 +2,7 @@
 
 import { bars } from "../lib/bars.js";
 import { el, freshId, svg } from "../lib/dom.js";
-import { cited, measure, part, told } from "../lib/parts.js";
+import { action, cited, measure, part, told } from "../lib/parts.js";
 import { pieces } from "../lib/text.js";
 
 const [SIZE, STEP, REACH] = [400, 0.05, 0.06];
@@ -22,7 +22,7 @@ function build(kit) {
     buttons: el("div", { class: "buttons" }),
     cursor: null,
   };
-  const random = el("button", { type: "button", on: { click: () => kit.put({ points: "", seed: (kit.inputs().seed + 1) % 10000, step: 1 }) } }, t("pointer.random"));
+  const random = action(kit, "seed", t("pointer.random"), () => kit.put({ points: "", seed: (kit.inputs().seed + 1) % 10000, step: 1 }));
   parts.buttons.append(parts.run, random);
   parts.run.addEventListener("click", () => run(kit, parts));
   listen(kit, parts);
@@ -30,7 +30,7 @@ function build(kit) {
     node: el(
       "div",
       { class: "pointer" },
-      el("div", { class: "pair" }, el("div", { class: "part" }, parts.board, el("p", { class: "hint", id: help }, t("pointer.help")), parts.said, parts.buttons), el("div", { class: "part" }, parts.title, parts.chances.node, parts.verdict)),
+      el("div", { class: "pair" }, el("div", { class: "part" }, parts.board, parts.buttons, el("p", { class: "hint", id: help }, t("pointer.help")), parts.said), el("div", { class: "part" }, parts.title, parts.chances.node, parts.verdict)),
       parts.facts,
       part(t("pointer.papers"), parts.papers),
     ),
