@@ -136,8 +136,8 @@ def quality_section(result: dict[str, Any]) -> str:
     rows: dict[str, dict[str, str]] = result["rows"]
     heads = next(iter(rows.values()))
     return (
-        "## What weights in bytes cost\n\nint8 is ours, q8_0 what llama.cpp stores. The shipped English-French model, beam "
-        f"4, on {result['text']} ({result['sentences']} sentences; {result['signature']}), and language models on "
+        "## What weights in bytes cost\n\nint8 is ours, q8_0 what llama.cpp stores. The shipped English-French model, "
+        f"beam 4, on {result['text']} ({result['sentences']} sentences; {result['signature']}), and language models on "
         "the English side, per token of their own:\n\n"
         + table(["weights of the decoder", *heads], [[name, *row.values()] for name, row in rows.items()])
     )
