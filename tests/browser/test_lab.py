@@ -14,7 +14,9 @@ from urllib.request import urlopen
 
 import pytest
 
+from allyouneed.guide.models import Models
 from allyouneed.guide.widgets import WIDGETS
+from allyouneed.pipeline import load
 
 SLOW = 120_000  # milliseconds for a notebook to come up, load every model and draw every figure
 CONTROL = '.controls :is(input[type="range"]:enabled, input[type="radio"]:checked):visible'
@@ -26,7 +28,9 @@ DRESS = """figure => [figure, ...figure.querySelectorAll("*")].map(node => {
     const names = ["float", "fontWeight", "textAlign", "whiteSpace", "wordBreak", "listStyleType", "textTransform"];
     return [node.localName, ...names.map(name => style[name])].join(" ");
 })"""
-LOOK = 'ayn.load("zoo:en-fr").attend("The mouse ate the cheese.").show()'
+SENTENCE = "The mouse ate the cheese."
+LOOK = f'ayn.load("zoo:en-fr").attend("{SENTENCE}").show()'
+STATIC = 'ayn.widget("scaling", lang="en", d_k=512, scale=False).static()'
 
 
 def numbers(figure: Any) -> dict[str, str]:
@@ -98,7 +102,7 @@ def test_jupyterlab_shows_every_figure_as_the_page_does(
 ) -> None:
     pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
     figures = f'for name in {list(WIDGETS)}:\n    display(ayn.widget(name, lang="en"))'
-    texts = ["import allyouneed as ayn", figures, LOOK]
+    texts = ["import allyouneed as ayn", figures, LOOK, STATIC]
     empty = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
     cells = [{**empty, "id": f"cell-{at}", "source": text} for at, text in enumerate(texts)]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -118,7 +122,7 @@ def test_jupyterlab_shows_every_figure_as_the_page_does(
 
 def test_marimo_shows_every_figure_as_the_page_does(browser: Any, on_the_page: dict[str, Any], tmp_path: Path) -> None:
     pytest.importorskip("marimo", reason="marimo is not installed")
-    cells = ["import allyouneed as ayn", *(f'ayn.widget("{name}", lang="en")' for name in WIDGETS), LOOK]
+    cells = ["import allyouneed as ayn", *(f'ayn.widget("{name}", lang="en")' for name in WIDGETS), LOOK, STATIC]
     program = "import marimo\n\napp = marimo.App()\n"
     for at, text in enumerate(cells):
         program += f"\n\n@app.cell\ndef _({'ayn' if at else ''}):\n    {text}\n    return {'' if at else '(ayn,)'}\n"
@@ -154,7 +158,7 @@ def compare(page: Any, on_the_page: dict[str, Any]) -> None:
 
 
 def finish(page: Any, asked: list[str], dark: str) -> None:
-    """Escape gets out, the theme is followed, what a model looked at is shown, and nothing has left this machine."""
+    """Escape gets out, the theme is followed, `show` and `static` work, and nothing has left this machine."""
     figure = settled(page, "cross-attention")
     figure.locator(CONTROL).first.press("Escape")
     assert page.evaluate("window.keys") == ["Escape"]
@@ -168,7 +172,36 @@ def finish(page: Any, asked: list[str], dark: str) -> None:
             break
         page.wait_for_timeout(20)
     assert canvas.evaluate(pixel) != light
-    look = page.frame_locator("iframe").last
-    assert float(look.locator("output").inner_text()) > 0.5
+    follow_a_look(page)
+    follow_a_frame(page)
     assert [url for url in asked if not url.startswith(("http://127.0.0.1:", "data:", "blob:"))] == []
     page.context.close()
+
+
+def follow_a_look(page: Any) -> None:
+    """What `show` shows are the numbers of the view itself, and its controls lead to any other side, layer and head."""
+    view = load("zoo:en-fr").attend(SENTENCE)
+    assert_cells(settled(page, "attention"), view["cross", -1, "mean"])
+    figure = page.locator('figure[data-widget="attention"]')
+    figure.locator('[data-field="head"]').press("End")
+    figure.locator('[data-field="layer"]').press("Home")
+    assert_cells(settled(page, "attention"), view["cross", 0, view.heads("cross") - 1])
+    figure.locator('label[for$="-encoder"]').click()
+    assert_cells(settled(page, "attention"), view["encoder", 0, view.heads("cross") - 1])
+
+
+def assert_cells(figure: Any, weights: Any) -> None:
+    shown = {key: float(value) for key, value in numbers(figure).items() if key.startswith("cell.")}
+    wanted = {f"cell.{r}.{c}": value for r, row in enumerate(weights.tolist()) for c, value in enumerate(row)}
+    assert shown == pytest.approx(wanted, abs=1e-5)
+
+
+def follow_a_frame(page: Any) -> None:
+    """A figure in a frame holds its answers, and is as high as they need."""
+    frame = page.frame_locator("iframe").last
+    figure = frame.locator('figure[data-widget="scaling"][data-state="ready"]')
+    for scale in (False, True):
+        figure.locator('[data-field="scale"]').set_checked(scale)
+        answer = WIDGETS["scaling"].answer({"d_k": 512, "scale": scale}, Models())
+        assert float(numbers(figure)["max"]) == answer["measures"]["max"]
+    assert page.locator("iframe").last.bounding_box()["height"] > figure.bounding_box()["height"]

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from allyouneed.errors import InputError, UsageError
-from allyouneed.guide.export import export, others, saved, spelt
+from allyouneed.guide.export import export, others, places, saved, spelt
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets import WIDGETS
 
@@ -25,9 +25,17 @@ def test_inputs_are_spelt_as_the_front_end_does() -> None:
 
 def test_many_values_are_left_out() -> None:
     assert list(others({"type": "integer", "default": 3, "min": 1, "max": 99}, None)) == []
-    assert list(others({"type": "integer", "default": 3, "min": 1, "max": 99}, 4)) == [1, 2, 4]
-    assert list(others({"type": "boolean", "default": True}, None)) == [False]
+    assert list(others({"type": "integer", "default": 3, "min": 1, "max": 99}, 4)) == [1, 2, 3, 4]
+    assert list(others({"type": "boolean", "default": True}, None)) == [False, True]
     assert list(others({"type": "string", "default": ""}, None)) == []
+
+
+def test_layers_and_heads_that_an_answer_points_out_come_along(models: Models) -> None:
+    answer = WIDGETS["self-attention"].answer({}, models)
+    strongest = [claim["strongest"] for claim in answer["claims"]]
+    assert list(places(answer)) == [{"layer": one["layer"], "head": one["head"]} for one in strongest]
+    answers = saved(WIDGETS["self-attention"], models)[1]
+    assert {spelt({**answer["inputs"], **place}) for place in places(answer)} <= answers.keys()
 
 
 def test_wrong_folder_and_language_are_refused(models: Models, tmp_path: Path) -> None:

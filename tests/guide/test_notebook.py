@@ -63,7 +63,7 @@ def test_failure_ends_the_wait_and_is_not_hidden(monkeypatch: pytest.MonkeyPatch
     def fail(*given: Any) -> dict[str, Any]:
         raise RuntimeError("out of memory")
 
-    monkeypatch.setitem(WIDGETS, "scaling", replace(WIDGETS["scaling"], compute=fail))
+    monkeypatch.setattr(widget, "_figure", replace(WIDGETS["scaling"], compute=fail))
     with pytest.raises(RuntimeError, match="out of memory"):
         widget.inputs = {**widget.inputs, "n": 5}
     assert widget.error == {"key": "error.unexpected", "params": {}}

@@ -136,14 +136,20 @@ def test_numbers(view: Attention, tmp_path: Path) -> None:
 
 def test_the_page_stands_alone_and_no_token_ends_its_script(view: Attention, tmp_path: Path) -> None:
     names = ["</script><b>&", *view.tokens["encoder"][0][1:]]
-    Attention(view.lookups, {**view.tokens, "encoder": (names, names)}).save(tmp_path / "map.html", side="encoder")
+    named = Attention(view.lookups, {**view.tokens, "encoder": (names, names)})
+    named.save(tmp_path / "map.html", side="encoder", layer=0, head=2)
     page = (tmp_path / "map.html").read_text("utf-8")
-    assert "http" not in page
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")  # a name, not an address
     assert "src=" not in page
     assert page.count("</script>") == 2
     data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
-    assert data["side"] == "encoder"
-    assert data["maps"]["encoder"]["rows"] == names
+    assert data["state"]["inputs"] == {"side": "encoder", "layer": 0, "head": 2}
+    assert [token["text"] for token in data["state"]["result"]["rows"]] == names
+    assert len(data["baked"]["answers"]) == 3 * 2 * (4 + 1)
+    for answer in data["baked"]["answers"].values():
+        at = answer["inputs"]
+        wanted = view[at["side"], at["layer"], "mean" if at["head"] < 0 else at["head"]]
+        assert np.allclose(np.array(answer["cells"]), wanted.numpy(), atol=1e-5)
 
 
 def test_the_darkest_shade_is_the_largest_weight() -> None:
@@ -152,13 +158,14 @@ def test_the_darkest_shade_is_the_largest_weight() -> None:
     assert pictures.text([[0.02, 0.04]], ["a"], ["b", "c"]).split("\n")[1:] == ["a ▒▒██", "  ██ is 0.04"]
 
 
-def test_a_notebook_shows_the_page(view: Attention) -> None:
+def test_a_notebook_frames_the_page(view: Attention) -> None:
     assert view._repr_html_().startswith("<iframe srcdoc=")  # pyright: ignore[reportPrivateUsage]
 
 
 def test_show_prints_outside_a_notebook(view: Attention, capsys: pytest.CaptureFixture[str]) -> None:
     view.show()
-    assert capsys.readouterr().out == view.text() + "\n"
+    view.show(side="encoder", layer=0, head=1)
+    assert capsys.readouterr().out == view.text() + "\n" + view.text("encoder", 0, 1) + "\n"
 
 
 def test_the_map_in_characters() -> None:

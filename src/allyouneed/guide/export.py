@@ -1,7 +1,7 @@
 """The guide as one file that opens without a server: the page, its front end, and answers computed beforehand."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,38 +55,62 @@ def whole(lang: str, models: Models) -> str:
     )
 
 
-def saved(widget: Widget, models: Models) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    """The answers at the defaults and with each control moved by itself: the values of each field, and the answers by
-    their inputs as the front end spells them.
+def saved(
+    widget: Widget,
+    models: Models,
+    given: Mapping[str, Any] | None = None,
+    states: Iterable[Mapping[str, Any]] | None = None,
+) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """The answers at the given inputs and in other states (None: with each control moved by itself): the values of each
+    field, and the answers by their inputs as the front end spells them.
     """
-    first = widget.answer({}, models)
-    defaults = first["inputs"]
-    answers = {spelt(defaults): first}
-    values: dict[str, list[Any]] = {}
+    first = widget.answer(given or {}, models)
+    answers = {spelt(first["inputs"]): first}
+    values = {field: [value] for field, value in first["inputs"].items()}
+    for state in neighbours(widget, first) if states is None else states:
+        try:
+            answer = widget.answer(state, models)
+        except FigureError:
+            continue  # what the figure refuses cannot be chosen either
+        answers[spelt(answer["inputs"])] = answer
+        for field, value in answer["inputs"].items():
+            if value not in values[field]:
+                values[field].append(value)
     for field, spec in widget.fields().items():
-        values[field] = [defaults[field]]
-        for value in others(spec, first.get("limits", {}).get(field)):
-            try:
-                answer = widget.answer({**defaults, field: value}, models)
-            except FigureError:
-                continue  # what the figure refuses cannot be chosen either
-            answers[spelt(answer["inputs"])] = answer
-            values[field] = sorted({*values[field], value}) if "choices" not in spec else [*values[field], value]
-        if "choices" in spec:
-            values[field] = [value for value in spec["choices"] if value in values[field]]
+        values[field].sort(key=spec["choices"].index if "choices" in spec else None)
     return values, answers
+
+
+def neighbours(widget: Widget, answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The inputs of an answer with one of them changed, each in turn, and at each layer and head that it points out."""
+    now, limits = answer["inputs"], answer.get("limits", {})
+    for field, spec in widget.fields().items():
+        yield from ({**now, field: value} for value in others(spec, limits.get(field)) if value != now[field])
+    if {"layer", "head"} <= now.keys():
+        yield from ({**now, **place} for place in places(answer) if place.items() - now.items())
+
+
+def places(part: Any) -> Iterator[dict[str, int]]:
+    """Each pair of a layer and a head that stands within an answer."""
+    if isinstance(part, dict):
+        if {"layer", "head"} <= part.keys():
+            yield {"layer": part["layer"], "head": part["head"]}
+        part = [inner for name, inner in part.items() if name not in ("inputs", "limits", "used")]
+    if isinstance(part, list):
+        for inner in part:
+            yield from places(inner)
 
 
 def others(spec: dict[str, Any], limit: Any) -> Iterator[Any]:
     """The values of a field that are worth computing: all of a few, none of many."""
     if spec["type"] == "boolean":
-        yield not spec["default"]
+        yield from (False, True)
     elif "choices" in spec:
-        yield from (value for value in spec["choices"] if value != spec["default"])
+        yield from spec["choices"]
     elif spec["type"] == "integer":
         last = spec["max"] if limit is None else min(limit, spec["max"])
         if last - spec["min"] < MOST:
-            yield from (value for value in range(spec["min"], last + 1) if value != spec["default"])
+            yield from range(spec["min"], last + 1)
 
 
 def spelt(inputs: dict[str, Any]) -> str:

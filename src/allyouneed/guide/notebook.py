@@ -1,17 +1,19 @@
 """The guide's figures in a notebook: the same front end, the same `compute`, no server. Needs the `notebook` extra."""
 
+from pathlib import Path
 from typing import Any
 
 import anywidget
 import traitlets
 
 from allyouneed.errors import UsageError, nearest
+from allyouneed.guide.alone import Page, page_of, state_of
 from allyouneed.guide.esm import bundle
-from allyouneed.guide.language import LANGUAGES, strings
 from allyouneed.guide.models import Models
 from allyouneed.guide.page import WEB
 from allyouneed.guide.widgets import WIDGETS
 from allyouneed.guide.widgets.base import FigureError
+from allyouneed.guide.widgets.base import Widget as Figure
 
 MODELS = Models(open_any=True)
 UNEXPECTED = {"key": "error.unexpected", "params": {}}
@@ -35,24 +37,26 @@ class Widget(anywidget.AnyWidget):
     fields = traitlets.Dict().tag(sync=True)
     code = traitlets.List().tag(sync=True)
 
-    def __init__(self, name: str, lang: str = "ko", **inputs: Any) -> None:
-        if name not in WIDGETS:
+    unlisted = traitlets.Bool(default_value=False).tag(sync=True)  # no figure of the guide: it has no address there
+
+    def __init__(self, name: str, lang: str = "ko", *, figure: Figure | None = None, **inputs: Any) -> None:
+        if figure is None and name not in WIDGETS:
             raise UsageError(f'There is no figure "{name}".{nearest(name, WIDGETS)} Figures: {", ".join(WIDGETS)}.')
-        if lang not in LANGUAGES:
-            raise UsageError(f'The guide has no language "{lang}", only {" and ".join(LANGUAGES)}.')
-        figure = WIDGETS[name]
+        self._figure = figure or WIDGETS[name]
         try:
-            result = figure.answer(inputs, MODELS)
+            state = state_of(name, self._figure, lang, inputs, MODELS)
         except FigureError as refused:
             raise UsageError(str(refused)) from refused
-        fixed = {
-            "name": name,
-            "lang": lang,
-            "strings": strings(lang),
-            "fields": figure.fields(),
-            "code": figure.sources(),
-        }
-        super().__init__(inputs=result["inputs"], result=result, **fixed)
+        super().__init__(**state, unlisted=figure is not None)
+
+    def static(self) -> Page:
+        """The figure as it stands, for a notebook that cannot load anywidget: each control moves by itself."""
+        state = state_of(self.name, self._figure, self.lang, self.inputs, MODELS)
+        return page_of(state, self._figure, MODELS)
+
+    def to_html(self, path: str | Path) -> None:
+        """Writes the same as a page that opens offline. Raises InputError where it cannot be written."""
+        self.static().save(path)
 
     @traitlets.observe("inputs")
     def _compute(self, change: dict[str, Any]) -> None:
@@ -60,7 +64,7 @@ class Widget(anywidget.AnyWidget):
         if change["new"] == self.result["inputs"]:
             return
         try:
-            self.result = WIDGETS[self.name].answer(self.inputs, MODELS)
+            self.result = self._figure.answer(self.inputs, MODELS)
         except FigureError as refused:
             self.error = refused.as_dict()
         except Exception:

@@ -38,8 +38,13 @@ def page_text(lang: str, given: dict[str, object], *, head: str, foot: str = "")
         foot=foot,
         prose=prose(lang),
         templates="".join(f'<template data-lang="{other}">\n{prose(other)}</template>\n' for other in LANGUAGES),
-        data=json.dumps(given, ensure_ascii=False).replace("<", "\\u003c"),
+        data=embedded(given),
     )
+
+
+def embedded(given: object) -> str:
+    """Data as it stands inside a page: nothing in it ends its element."""
+    return json.dumps(given, ensure_ascii=False).replace("<", "\\u003c")
 
 
 def data() -> dict[str, object]:

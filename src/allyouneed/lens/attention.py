@@ -4,6 +4,7 @@ import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +19,9 @@ from allyouneed.parts.masks import Mask, padding
 from allyouneed.parts.patterns import behind
 
 Head = int | Literal["mean"]
+
+# Draws what is shown in a notebook or saved as a page. It stands above this room, so it is met only when it is asked.
+FACE = "allyouneed.guide.look"
 
 
 @dataclass(frozen=True)
@@ -196,7 +200,7 @@ class Attention:
             title = f"{side}, layer {layer % self.layers(side)}, {which}"
             content = pictures.image(self[side, layer, head].numpy(), *self.tokens[side], title=title, suffix=suffix)
         elif suffix == ".html":
-            content = pictures.page(self.to_dict(), side)
+            content = import_module(FACE).page(self, "en", self._place(side, layer, head)).text.encode()
         elif suffix == ".json":
             content = pictures.json_text(self.to_dict())
         elif suffix == ".npz":
@@ -205,19 +209,28 @@ class Attention:
             raise UsageError(f"{path}: the ending says the format, and it is one of .png, .svg, .html, .json and .npz.")
         write_whole(path, content)
 
-    def show(self) -> None:
-        """Shows the map: to look through in a notebook, in characters elsewhere."""
+    def show(self, *, side: str | None = None, layer: int = -1, head: Head = "mean", lang: str = "en") -> None:
+        """Shows the map, from this side, layer and head on: to look through in a notebook, in characters elsewhere.
+        Without a `side` it begins with the last one that there is. `lang` is "en" or "ko".
+        """
+        side = self.sides[-1] if side is None else side
         jupyter, marimo = sys.modules.get("IPython"), sys.modules.get("marimo")  # a notebook has loaded its own
         if jupyter is not None and jupyter.get_ipython() is not None:
-            jupyter.display.display(self)
+            jupyter.display.display(import_module(FACE).live(self, lang, self._place(side, layer, head)))
         elif marimo is not None and marimo.running_in_notebook():
-            marimo.output.append(self)
+            marimo.output.append(import_module(FACE).live(self, lang, self._place(side, layer, head)))
         else:
-            print(self.text())
+            print(self.text(side, layer, head))
+
+    def _place(self, side: str, layer: int, head: Head) -> dict[str, Any]:
+        """A side, layer and head that there are, as the figure counts them: from 0, and the mean is -1."""
+        self[side, layer, head]
+        return {"side": side, "layer": layer % self.layers(side), "head": -1 if head == "mean" else head}
 
     def _repr_html_(self) -> str:
         """The page, framed: notebooks show it for the object."""
-        return pictures.framed(pictures.page(self.to_dict(), self.sides[-1]))
+        place = self._place(self.sides[-1], -1, "mean")
+        return import_module(FACE).page(self, "en", place)._repr_html_()
 
     def __repr__(self) -> str:
         sizes = (

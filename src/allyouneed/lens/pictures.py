@@ -1,12 +1,10 @@
 """A map of weights as a picture, a page, numbers, or characters. Each function returns what goes into the file."""
 
-import html
 import io
 import json
 import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
@@ -73,19 +71,6 @@ def image(weights: Matrix, rows: Sequence[str], columns: Sequence[str], *, title
 def plain(token: str) -> str:
     """A token that is not read as a formula."""
     return token.replace("$", r"\$")
-
-
-def page(maps: Mapping[str, Mapping[str, Any]], side: str) -> bytes:
-    """A page of its own to look through all maps in a browser: it fetches nothing, and opens at `side`."""
-    template = (Path(__file__).parent / "page.html").read_text("utf-8")
-    data = json.dumps({"maps": maps, "side": side}, ensure_ascii=False).replace("<", "\\u003c")
-    return template.replace("{{data}}", data).encode()
-
-
-def framed(content: bytes) -> str:
-    """A page inside another page, each with its own style and script."""
-    source = html.escape(content.decode(), quote=True)
-    return f'<iframe srcdoc="{source}" title="Attention weights" style="width:100%;height:30rem;border:0"></iframe>'
 
 
 def json_text(maps: Mapping[str, Mapping[str, Any]]) -> bytes:

@@ -2,6 +2,7 @@
 
 import { frame } from "./lib/figure.js";
 import { alignment } from "./widgets/alignment.js";
+import { attention } from "./widgets/attention.js";
 import { bottleneck } from "./widgets/bottleneck.js";
 import { causalMask } from "./widgets/causal-mask.js";
 import { code } from "./widgets/code.js";
@@ -29,6 +30,7 @@ import { sentences } from "./widgets/sentences.js";
 
 const WIDGETS = {
   alignment,
+  attention, // of a sentence that was looked at in Python: no figure of the guide
   bottleneck,
   "causal-mask": causalMask,
   code,

@@ -81,7 +81,7 @@ export class BakedModel extends PageModel {
   #baked;
 
   constructor(state, baked) {
-    super(state);
+    super({ code: baked.code, ...state });
     this.#baked = baked;
   }
 
@@ -89,9 +89,5 @@ export class BakedModel extends PageModel {
     const answer = this.#baked.answers[JSON.stringify(this.get("inputs"))];
     this.set("error", answer ? null : { key: "frame.not-saved", params: {} });
     if (answer) this.set("result", { ...answer, inputs: this.get("inputs") });
-  }
-
-  async code() {
-    return this.#baked.code;
   }
 }

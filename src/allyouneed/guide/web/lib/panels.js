@@ -11,8 +11,7 @@ export function panels(kit, figure) {
   const makers = {
     table: () => figure.body.tables(kit.result()).map(table => tableNode(kit, table)),
     picture: () => pictureNodes(kit, figure.picture),
-    link: () => copyNodes(kit, "frame.link-note", address(figure.model)),
-    cell: () => copyNodes(kit, "frame.cell-note", notebookCell(kit.name, kit.inputs(), figure.model.get("fields"), kit.lang)),
+    ...(figure.model.get("unlisted") ? {} : placed(kit, figure.model)),
     code: () => codeNodes(kit, figure.model),
   };
   let current = null;
@@ -39,6 +38,14 @@ export function panels(kit, figure) {
     node: el("div", { class: "tools" }, el("div", { class: "buttons" }, Object.values(buttons), reset), place),
     open: name => current === name || toggle(name),
     refresh: () => current !== "code" && current !== "picture" && fill(),
+  };
+}
+
+/** What only a figure of the guide has: an address, and a cell that shows it anew. */
+function placed(kit, model) {
+  return {
+    link: () => copyNodes(kit, "frame.link-note", address(model)),
+    cell: () => copyNodes(kit, "frame.cell-note", notebookCell(kit.name, kit.inputs(), model.get("fields"), kit.lang)),
   };
 }
 

@@ -5,7 +5,7 @@ import { tokenChip } from "./tokens.js";
 
 /**
  * `pick(at)` chooses a token; `look(at)` shows one while pointer or focus is on it, `look(null)` ends that.
- * draw(items, chosen): { token, share, notes }, where `share` is the height of the bar over the token, 0 to 1.
+ * draw(items, chosen): { token, share?, notes? }, where `share` is the height of the bar over the token, 0 to 1.
  */
 export function picks(kit, { label, pick, look = () => {} }) {
   const node = el("div", { class: "tokens picks", role: "group", "aria-label": label });
@@ -17,7 +17,7 @@ export function picks(kit, { label, pick, look = () => {} }) {
     el(
       "button",
       { type: "button", class: "entry", "aria-pressed": String(at === chosen), tabindex: at === Math.max(chosen, 0) ? 0 : -1, on: { click: () => pick(at), pointerenter: () => look(at) } },
-      el("span", { class: "entry-bar", "aria-hidden": "true", vars: { "--share": share } }),
+      share !== undefined && el("span", { class: "entry-bar", "aria-hidden": "true", vars: { "--share": share } }),
       tokenChip(kit.t, token),
       notes,
     );
