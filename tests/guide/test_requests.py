@@ -1,8 +1,14 @@
 """What no page sends: each is refused in a sentence of its own, and the server goes on."""
 
 import json
+import threading
+import time
+import tracemalloc
+from collections.abc import Iterator
+from http.client import HTTPConnection
 
 import pytest
+import uvicorn
 from fastapi.testclient import TestClient
 
 from allyouneed.guide.models import Models
@@ -47,3 +53,40 @@ def test_wrong_request_gets_one_sentence(client: TestClient, name: str, body: st
     assert len(answer.content) < 2000
     assert "Traceback" not in answer.text
     assert client.post("/api/scaling", json={}).status_code == 200
+
+
+@pytest.fixture(scope="module")
+def port(models: Models) -> Iterator[int]:
+    """A server on a real socket, at this port."""
+    server = uvicorn.Server(uvicorn.Config(create_app(models), port=0, log_level="error", lifespan="off"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.02)
+    yield server.servers[0].sockets[0].getsockname()[1]
+    server.should_exit = True
+    thread.join()
+
+
+def test_request_that_does_not_say_its_size_is_refused_and_never_held(port: int) -> None:
+    pieces = (b"x" * 50_000 for _ in range(200))
+    connection = HTTPConnection("127.0.0.1", port)
+    tracemalloc.start()
+    connection.request("POST", "/api/scaling", pieces, {"content-type": "application/json"}, encode_chunked=True)
+    answer = connection.getresponse()
+    said = json.loads(answer.read())["message"]
+    largest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert answer.status == 422
+    assert said == "The request has 10000000 bytes, and at most 100000 are read."
+    assert largest < 2_000_000
+    connection.request("POST", "/api/scaling", iter([b"{", b"}"]), {"content-type": "application/json"})
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
+def test_request_that_is_not_called_json_is_refused(client: TestClient) -> None:
+    answer = client.post("/api/scaling", content="{}", headers={"content-type": "text/plain"})
+    assert answer.status_code == 422
+    assert answer.json()["key"] == "error.body"

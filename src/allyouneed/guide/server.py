@@ -1,15 +1,15 @@
 """The guide's server, on the loopback only: the page, its front-end files, an address for each figure's numbers."""
 
+import json
 import socket
 import webbrowser
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from threading import Thread
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import uvicorn
-from fastapi import APIRouter, Body, FastAPI, Request
-from fastapi.exceptions import RequestValidationError
+from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -45,8 +45,29 @@ def list_models(request: Request) -> list[dict[str, Any]]:
     return request.app.state.models.cards()
 
 
+async def inputs_of(request: Request) -> dict[str, Any]:
+    """The inputs that a request brings. One that is too large is read to its end, for who is still sending does not
+    listen, and is not kept. Raises FigureError.
+    """
+    body, size = bytearray(), 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size <= LARGEST:
+            body += piece
+    if size > LARGEST:
+        raise FigureError("error.large", size=size, most=LARGEST)
+    try:
+        inputs: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        inputs = None
+    # Another site can make a browser send plain text here without asking, but no JSON.
+    if not isinstance(inputs, dict) or not request.headers.get("content-type", "").startswith("application/json"):
+        raise FigureError("error.body")
+    return cast(dict[str, Any], inputs)
+
+
 @routes.post("/api/{name}")
-def compute(request: Request, name: str, inputs: Annotated[dict[str, Any], Body()]) -> dict[str, Any]:
+def compute(request: Request, name: str, inputs: Annotated[dict[str, Any], Depends(inputs_of)]) -> dict[str, Any]:
     """The numbers of one figure."""
     return widget(name).answer(inputs, request.app.state.models)
 
@@ -66,19 +87,13 @@ def widget(name: str) -> Widget:
 
 def refuse(request: Request, problem: Exception) -> JSONResponse:
     """A refusal in words, as status 422."""
-    refused = problem if isinstance(problem, FigureError) else FigureError("error.body")
-    return JSONResponse(refused.as_dict(), status_code=422)
+    assert isinstance(problem, FigureError)
+    return JSONResponse(problem.as_dict(), status_code=422)
 
 
 async def guard(request: Request, proceed: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Lets nothing leave the machine, no stale file stay after an upgrade, and nothing large be taken apart."""
-    size = int(request.headers.get("content-length", 0))
-    if size > LARGEST:
-        async for _ in request.stream():  # read to its end: who is still sending does not listen
-            pass
-        response = refuse(request, FigureError("error.large", size=size, most=LARGEST))
-    else:
-        response = await proceed(request)
+    """Lets nothing leave the machine, and no stale file stay after an upgrade."""
+    response = await proceed(request)
     response.headers["Content-Security-Policy"] = POLICY
     response.headers["Cache-Control"] = "no-cache"
     return response
@@ -91,8 +106,6 @@ def create_app(models: Models, lang: str = "ko") -> FastAPI:
     app.include_router(routes)
     app.mount("/web", StaticFiles(directory=WEB))
     app.add_exception_handler(FigureError, refuse)
-    app.add_exception_handler(RequestValidationError, refuse)
-    app.add_exception_handler(400, refuse)  # a body that is no JSON at all
     app.middleware("http")(guard)
     # Another site may point a name of its own at the loopback: only our names are answered.
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])
