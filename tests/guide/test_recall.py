@@ -1,5 +1,6 @@
 """What is left of a word in the one vector, and how lengths are scored one after another."""
 
+import re
 from typing import Any
 
 import pytest
@@ -34,6 +35,19 @@ def test_texts_have_their_length_and_begin_differently() -> None:
     assert len(found) == TEXTS
     assert {len(words) for words in found} == {24}
     assert found[0][: len(found[-1])] != found[-1]
+
+
+def whole_sentences(found: list[tuple[str, ...]]) -> set[str]:
+    """The sentences of these texts that are not cut at the end."""
+    return {part.strip() for words in found for part in re.findall(r"[^.?!]+[.?!]", " ".join(words))}
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_probe_is_tried_on_sentences_that_it_was_not_fitted_to(length: int) -> None:
+    found = texts(length)
+    tried = whole_sentences(found[-HELD_OUT:])
+    assert len(tried) > HELD_OUT / 3
+    assert not tried & whole_sentences(found[:-HELD_OUT])
 
 
 def test_probe_is_asked_for(models: Models) -> None:

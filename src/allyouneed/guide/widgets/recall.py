@@ -24,9 +24,8 @@ def sentences() -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(text.split()) for (text,) in found)
 
 
-def texts(length: int) -> list[tuple[str, ...]]:
+def chained(pool: tuple[tuple[str, ...], ...], length: int) -> list[tuple[str, ...]]:
     """Texts of so many words: each begins with another sentence, and the next ones follow until it is long enough."""
-    pool = sentences()
     found: list[tuple[str, ...]] = []
     for first in range(len(pool)):
         words: tuple[str, ...] = ()
@@ -35,6 +34,12 @@ def texts(length: int) -> list[tuple[str, ...]]:
             first += 1
         found.append(words[:length])
     return found
+
+
+def texts(length: int) -> list[tuple[str, ...]]:
+    """Texts of so many words; the last `HELD_OUT` are made of sentences of which the others hold none."""
+    pool = sentences()
+    return chained(pool[:-HELD_OUT], length) + chained(pool[-HELD_OUT:], length)
 
 
 def recovered(vectors: Tensor, words: list[str]) -> dict[str, float]:
