@@ -120,17 +120,21 @@ class RecurrentLayer(nn.Module):
         """x [B, T, D] -> states [B, T, H], and what is remembered after the last token that was read: the first one of
         the text where the layer reads in reverse. `keep` [B, T] is True at real tokens.
         """
-        return self.run(self.input(x), past, keep)
+        if not self.reverse:
+            return self.run(self.inputs(x), past, keep)
+        states, past = self.run(self.inputs(x.flip(1)), past, None if keep is None else keep.flip(1))
+        return states.flip(1), past
+
+    def inputs(self, x: Tensor) -> Tensor:
+        """The input products of a text: x [B, T, D] -> [B, T, 3H or 4H]. In memory time comes first, as a scan goes."""
+        return self.input(x.transpose(0, 1).contiguous()).transpose(0, 1)
 
     def run(self, gates: Tensor, past: Past | None = None, keep: Tensor | None = None) -> tuple[Tensor, Past]:
-        """The same from the input products [B, T, 3H or 4H]."""
+        """`forward` from the input products [B, T, 3H or 4H], in the order in which the tokens are read."""
         past = self.at_rest(len(gates)) if past is None else past
         with torch.autocast(gates.device.type, enabled=False):
             gates = gates.to(self.recurrent_weight.dtype)
-            if self.reverse:
-                gates, keep = gates.flip(1), None if keep is None else keep.flip(1)
-            states, past = scan(self.cell, gates, past, keep, self.recurrent_weight, self.recurrent_bias)
-            return (states.flip(1) if self.reverse else states), past
+            return scan(self.cell, gates, past, keep, self.recurrent_weight, self.recurrent_bias)
 
 
 class RecurrentStack(nn.Module):

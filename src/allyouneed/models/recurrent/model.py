@@ -97,7 +97,7 @@ class Decoder(nn.Module):
         if memory is not None and memory.keys is not None:
             return self._look(x, layers, memory, keep)
         first, *upper = self.stack.all_layers
-        given, contexts = first.input(x), None
+        given, contexts = first.inputs(x), None
         if memory is not None and memory.summary is not None:
             contexts = per_row(memory.summary, len(x))[:, None].expand(-1, x.shape[1], -1)
             given = given + per_row(self.context_input(memory.summary), len(x))[:, None]
@@ -113,7 +113,7 @@ class Decoder(nn.Module):
         assert self.cross_attention is not None
         assert memory.keys is not None
         first, *upper = self.stack.all_layers
-        given = first.input(x)
+        given = first.inputs(x)
         if torch.is_grad_enabled() and not upper and keep is None:
             # The same in fewer and larger products, for training.
             sight = Sight(memory.keys, memory.states, memory.keep)
