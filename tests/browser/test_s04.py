@@ -84,6 +84,32 @@ def test_edited_sentence_is_translated_anew(reader: Any) -> None:
     reader.wait(NAME)
 
 
+def test_given_translation_is_aligned_and_kept_by_its_link(reader: Any) -> None:
+    figure = reader.figure(NAME)
+    own = figure.locator(".whole q").inner_text()
+    assert figure.locator('[data-field="target"]').input_value() == own
+    figure.locator('[data-field="target"]').fill("L'accord sur la zone bureaucratique")
+    reader.page.wait_for_function("() => location.hash.includes('bureaucratique')")
+    reader.wait(NAME)
+    assert figure.locator(".whole q").inner_text() == "L'accord sur la zone bureaucratique"
+    assert figure.locator(".stage button.written.unknown").all_inner_texts() == ["bureaucratique"]
+    assert cells(reader, figure).sum(1) == pytest.approx(1, abs=1e-3)
+    assert reader.value(NAME, "accuracy") < 1
+    assert not figure.locator('label:has-text("beam")').is_visible()
+    before = cells(reader, figure)
+    reader.page.reload()
+    figure = reader.figure(NAME)
+    assert cells(reader, figure) == pytest.approx(before)
+    figure.locator('[data-field="target"]').fill("")
+    reader.page.wait_for_function("() => !location.hash.includes('target')")
+    reader.wait(NAME)
+    assert figure.locator(".whole q").inner_text() == own
+    reader.set(NAME, {"search": "beam"})
+    assert "search=beam" in reader.page.url
+    figure.locator('[data-panel="reset"]').click()
+    reader.wait(NAME)
+
+
 def test_written_word_is_chosen_by_click_key_and_play(reader: Any) -> None:
     figure = reader.figure(NAME)
     words = figure.locator("button.written")

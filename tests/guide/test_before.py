@@ -8,13 +8,15 @@ import torch
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets import WIDGETS
-from allyouneed.guide.widgets.alignment import between_words, pull, sharpened
+from allyouneed.guide.widgets.alignment import BEAM, between_words, pull, sharpened
 from allyouneed.guide.widgets.base import FigureError
 from allyouneed.guide.widgets.order import claims
 from allyouneed.guide.widgets.recurrences import influence, vector_of
 from allyouneed.guide.widgets.reversal import distances
+from allyouneed.lens.attention import recording
 from allyouneed.models.recurrent import Recurrent
 from allyouneed.pipeline import Translator
+from allyouneed.tasks.hypotheses import encode, start_of
 from allyouneed.tasks.pointing.geometry import area, convex_hull
 
 
@@ -100,6 +102,40 @@ def test_alignment_is_what_the_model_looked_at(models: Models) -> None:
     assert result["accuracy"] == 1
 
 
+def test_given_translation_is_aligned_as_it_stands(models: Models) -> None:
+    text = "Le chat la souris"
+    result = ask("alignment", models, source="The cat sat.", target=text, words=False)
+    with models.use("zoo:rnnsearch-en-fr", Translator, Recurrent) as pipe, torch.no_grad():
+        model, tokenizer = cast(Any, pipe.model), pipe.tokenizer
+        given = tokenizer.encode(text)
+        memory = encode(model, tokenizer, [tokenizer.encode("The cat sat.")])
+        with recording(model) as lookups:
+            states = model.decode(torch.tensor([[start_of(tokenizer), *given]]), memory)
+        likeliest = model.logits(states)[0].argmax(-1).tolist()
+        end = tokenizer.eos
+    assert result["translation"] == text
+    assert np.array(result["cells"]) == pytest.approx(lookups["cross"][-1].weights(0).numpy(), abs=1e-5)
+    hits = [told == wanted for told, wanted in zip(likeliest, [*given, end], strict=True)]
+    assert result["accuracy"] == pytest.approx(sum(hits) / len(hits), rel=1e-5)
+
+
+def test_own_translation_is_that_of_the_search() -> None:
+    models = Models()
+    source = "The cat sat on the mat."
+    greedy, beam = (ask("alignment", models, source=source, search=kind) for kind in ("greedy", "beam"))
+    with models.use("zoo:rnnsearch-en-fr", Translator, Recurrent) as pipe:
+        assert greedy["translation"] == pipe.translate([source], beam=1)[0].text
+        assert beam["translation"] == pipe.translate([source], beam=BEAM)[0].text
+    again = ask("alignment", models, source=source, target=greedy["translation"])
+    assert again["cells"] == greedy["cells"]
+    assert (again["given"], greedy["given"]) == (True, False)
+
+
+def test_too_long_a_translation_is_refused(models: Models) -> None:
+    with pytest.raises(FigureError, match="too many"):
+        ask("alignment", models, target="le " * 200)
+
+
 def test_words_join_their_pieces() -> None:
     weights = torch.tensor([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4]])
     assert between_words(weights, [[0, 1]], [[0, 1], [2]]) == pytest.approx(torch.tensor([[0.3, 0.7]]))
@@ -148,6 +184,9 @@ def test_shipped_model_needs_its_attention() -> None:
     assert ask("alignment", models, attention="uniform")["accuracy"] == held["alignment.claim-uniform"]["value"]
     assert ask("alignment", models, source="The philosopher read the book .")["unknown"] == ["philosopher"]
     assert result["unknown"] == []
+    given = ask("alignment", models, target="L'accord sur la zone bureaucratique a été signé .")
+    assert given["unknown_target"] == ["bureaucratique"]
+    assert [claim["word"] for claim in given["claims"]] == ["zone"]
 
 
 SQUARE = "0,0 1,0 1,1 0,1 0.5,0.5"

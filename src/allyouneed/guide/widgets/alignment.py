@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -19,7 +20,8 @@ from allyouneed.lens.attention import recording
 from allyouneed.models.recurrent import Recurrent
 from allyouneed.models.recurrent.model import Decoder
 from allyouneed.parts.additive import AdditiveAttention, masked_softmax, naive_additive_scores
-from allyouneed.tasks.hypotheses import encode, start_of
+from allyouneed.tasks.hypotheses import encode, hypotheses, start_of
+from allyouneed.text.tokenizer import EOS
 from allyouneed.text.vocabulary import Vocabulary
 
 DEFAULT = "zoo:rnnsearch-en-fr"
@@ -27,17 +29,22 @@ EXAMPLE = "The agreement on the European Economic Area was signed in August 1992
 CLAIMS = (("zone", "Area"), ("économique", "Economic"), ("européenne", "European"))
 LONGEST_ANSWER = 120  # tokens
 SHOWN = 12  # numbers of the context that are shown
+BEAM = 4
 Attention = Literal["learned", "uniform", "hard"]
+Search = Literal["greedy", "beam"]
 HOLDS = 0.8  # of its own translation a model still predicts while its attention does what it should
 SHARPNESS: dict[Attention, float] = {"learned": 1.0, "uniform": 0.0, "hard": 1e9}  # what the scores are multiplied by
 
 
 class AlignmentInputs(Inputs):
-    """An empty `source` is the example; `step` counts from 1 what is written: words, whose pieces are joined, or tokens
-    without `words`. `sharpness` multiplies the scores of learned attention; uniform and hard attention are its ends.
+    """An empty `source` is the example, and an empty `target` what the model writes itself, found by `search`; `step`
+    counts from 1 what is written: words, whose pieces are joined, or tokens without `words`. `sharpness` multiplies the
+    scores of learned attention; uniform and hard attention are its ends.
     """
 
     source: str = Field("", max_length=4000)
+    target: str = Field("", max_length=1000)
+    search: Search = "greedy"
     step: int = Field(6, ge=1, le=LONGEST_ANSWER)
     words: bool = True
     attention: Attention = "learned"
@@ -64,6 +71,45 @@ def accuracy(model: Recurrent, memory: Any, first: int, wanted: list[int], facto
     with sharpened(model.decoder.cross_attention, factor):
         states = model.decode(row([first, *wanted[:-1]]), memory)
     return (model.logits(states)[0].argmax(-1) == torch.tensor(wanted)).float().mean().item()
+
+
+def searched(model: Recurrent, tokenizer: Vocabulary, source: list[int], search: Search) -> list[int]:
+    """What the model writes itself, with the mark of its end where it came to one."""
+    if search == "beam":
+        best = hypotheses(model, tokenizer, [source], beam=BEAM)[0][0]
+        tokens = [*best.tokens, *([EOS] if best.finished else [])]
+    else:
+        tokens = write(model, encode(model, tokenizer, [source]), 2 * len(source) + 20, None).tokens
+    return tokens[:LONGEST_ANSWER]
+
+
+class Rendering(NamedTuple):
+    """A translation's tokens, and how many of the right ones the model predicts: by each kind of attention, and now."""
+
+    tokens: list[int]
+    kept: dict[str, float]
+    correct: float
+
+
+@lru_cache(maxsize=32)  # a step moves along one and the same translation
+def rendered(
+    model: Recurrent,
+    tokenizer: Vocabulary,
+    source: tuple[int, ...],
+    given: tuple[int, ...],
+    search: Search,
+    factor: float,
+) -> Rendering:
+    """The given translation, or the model's own with its scores times so much. The right tokens are those of the given
+    one, or of the model's own with attention as learned.
+    """
+    assert model.decoder.cross_attention is not None
+    memory, first = encode(model, tokenizer, [source]), start_of(tokenizer)
+    right = list(given) or searched(model, tokenizer, list(source), search)
+    kept = {kind: accuracy(model, memory, first, right, sharpness) for kind, sharpness in SHARPNESS.items()}
+    with sharpened(model.decoder.cross_attention, factor):
+        tokens = list(given) or searched(model, tokenizer, list(source), search)
+    return Rendering(tokens, kept, accuracy(model, memory, first, right, factor))
 
 
 def between_words(weights: Tensor, rows: list[list[int]], columns: list[list[int]]) -> Tensor:
@@ -127,6 +173,14 @@ def aligned(tokenizer: Vocabulary, tokens: list[int], ids: list[int], weights: T
     return Aligned(*names, rows, columns, between_words(weights, rows, columns))
 
 
+def given_target(tokenizer: Vocabulary, text: str) -> list[int]:
+    """The tokens of a translation that the reader gives, with the mark of its end. Raises FigureError if too long."""
+    tokens = tokenizer.encode(text.strip())
+    if len(tokens) >= LONGEST_ANSWER:
+        raise FigureError("error.answer", "target", tokens=len(tokens), longest=LONGEST_ANSWER - 1)
+    return [*tokens, EOS] if tokens else []
+
+
 def texts(names: list[dict[str, Any]]) -> list[str]:
     """The names alone."""
     return [name["text"] for name in names]
@@ -140,15 +194,13 @@ def compute(inputs: AlignmentInputs, models: Models) -> dict[str, Any]:
         if attention is None:
             raise FigureError("error.no-alignment")
         source = encoded(tokenizer, inputs.source or EXAMPLE, "source", pipe.config.max_length - pipe.n_marks)
+        given = given_target(tokenizer, inputs.target)
         factor = inputs.sharpness if inputs.attention == "learned" else SHARPNESS[inputs.attention]
-        longest = min(LONGEST_ANSWER, 2 * len(source) + 20)
-        memory, first = encode(model, tokenizer, [source]), start_of(tokenizer)
-        own = write(model, memory, longest, None).tokens
-        kept = {kind: accuracy(model, memory, first, own, sharpness) for kind, sharpness in SHARPNESS.items()}
+        written = rendered(model, tokenizer, tuple(source), tuple(given), inputs.search, factor)
+        tokens, memory = written.tokens, encode(model, tokenizer, [source])
         with sharpened(attention, factor):
-            tokens = write(model, memory, longest, None).tokens
             with recording(model) as lookups:
-                model.decode(row([first, *tokens[:-1]]), memory)
+                model.decode(row([start_of(tokenizer), *tokens[:-1]]), memory)
             seen = lookups["cross"][-1]
             between, ids = seen.weights(0), tokenizer.wrap(source)
             shown = aligned(tokenizer, tokens, ids, between, words=inputs.words)
@@ -158,12 +210,14 @@ def compute(inputs: AlignmentInputs, models: Models) -> dict[str, Any]:
         pulls = pull(pieces.softmax(-1), memory.states[0], factor)
         context = pieces.softmax(-1) @ memory.states[0]
         translation, source_text = readable(tokenizer, tokens), tokenizer.decode(source)
-        correct = accuracy(model, memory, first, own, factor)
+    lost = [] if given else taken_away(written.kept)
     cells, grouped = pooled(shown.weights)
     return {
         "source": shown.read,
         "source_text": source_text,
         "unknown": unknown(source_text) if inputs.source and inputs.model == DEFAULT else [],
+        "unknown_target": unknown(translation, "fr") if given and inputs.model == DEFAULT else [],
+        "given": bool(given),
         "target": shown.written,
         "translation": translation,
         "cells": cells,
@@ -175,8 +229,8 @@ def compute(inputs: AlignmentInputs, models: Models) -> dict[str, Any]:
         "context": context[:SHOWN],
         "pulls": {"size": pulls.norm().item(), "reached": int((pulls > 0).sum()), "all": len(pulls)},
         "widths": {"context": len(context), "hidden": model.config.d_hidden},
-        "accuracy": correct,
-        "claims": claims(texts(by_word.written), texts(by_word.read), by_word.weights) + taken_away(kept),
+        "accuracy": written.correct,
+        "claims": claims(texts(by_word.written), texts(by_word.read), by_word.weights) + lost,
         "model": models.card(inputs.model),
         "used": {"step": step},
         "limits": {"step": len(shown.rows)},
@@ -186,5 +240,5 @@ def compute(inputs: AlignmentInputs, models: Models) -> dict[str, Any]:
 WIDGET = Widget(
     AlignmentInputs,
     compute,
-    (naive_additive_scores, masked_softmax, AdditiveAttention.forward, Decoder.forward, sharpened, pull),
+    (naive_additive_scores, masked_softmax, AdditiveAttention.forward, Decoder.forward, sharpened, searched, pull),
 )

@@ -18,23 +18,23 @@ Nothing further back can change its mind.
 """
 
 
-@lru_cache(maxsize=1)
-def texts() -> tuple[str, ...]:
+@lru_cache
+def texts(language: str = "en") -> tuple[str, ...]:
     """The sentences that are counted; those that the guide shows are in no split."""
-    found = everyday.sentences(seed=1, count=SENTENCES, split="train", languages=("en",))
+    found = everyday.sentences(seed=1, count=SENTENCES, split="train", languages=(language,))
     return tuple(text for (text,) in found)
 
 
-@lru_cache(maxsize=1)
-def words() -> frozenset[str]:
+@lru_cache
+def words(language: str) -> frozenset[str]:
     """The words of these sentences in small letters: those that a model of the everyday grammar may know."""
-    return frozenset(WORD.findall(" ".join(texts()).lower()))
+    return frozenset(WORD.findall(" ".join(texts(language)).lower()))
 
 
-def unknown(text: str) -> list[str]:
+def unknown(text: str, language: str = "en") -> list[str]:
     """The words of a text that are in none of these sentences, in order."""
     found = dict.fromkeys(WORD.findall(text))
-    return [word for word in found if word.lower() not in words()]
+    return [word for word in found if word.lower() not in words(language)]
 
 
 @lru_cache(maxsize=8)

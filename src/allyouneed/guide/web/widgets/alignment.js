@@ -53,6 +53,8 @@ function build(kit) {
 export const alignment = {
   controls: [
     { field: "source", kind: "text", blank: result => result.source_text },
+    { field: "target", kind: "text", blank: result => result.translation },
+    { field: "search", kind: "choice", when: inputs => !inputs.target },
     { field: "step", kind: "slider" },
     { field: "words", kind: "onoff" },
     { field: "attention", kind: "choice" },
@@ -68,7 +70,7 @@ function label({ t, result }, side, at) {
 function draw(kit, result, parts) {
   const { t, out } = kit;
   const { step } = result.used;
-  parts.whole.replaceChildren(el("span", {}, `${t("alignment.translation")}: `), el("q", {}, result.translation));
+  parts.whole.replaceChildren(el("span", {}, `${t(result.given ? "alignment.given" : "alignment.translation")}: `), el("q", {}, result.translation));
   parts.legend.replaceChildren(...pieces(t, "alignment.legend", { low: out("legend.low", 0, 0), high: out("legend.high", 1, 0), strip: el("span", { class: "strip", "aria-hidden": "true" }) }));
   parts.map.draw({
     cells: result.cells, rows: result.cells.map((_, at) => label(kit, "target", at)), columns: result.cells[0].map((_, at) => label(kit, "source", at)),
@@ -76,8 +78,9 @@ function draw(kit, result, parts) {
   });
   parts.pooled.replaceChildren(...pooledNote(kit, result));
   parts.source.replaceChildren(...result.source.map(token => sourceChip(t, token, result.unknown)));
-  keepFocus(parts.target, () => parts.target.replaceChildren(...result.target.map((token, at) => written(kit, token, at, step - 1))));
-  parts.unknown.replaceChildren(...(result.unknown.length ? [t("alignment.unknown"), " ", ...result.unknown.map(text => sourceChip(t, { text, kind: "piece" }, result.unknown))] : []));
+  keepFocus(parts.target, () => parts.target.replaceChildren(...result.target.map((token, at) => written(kit, token, at, step - 1, result.unknown_target))));
+  const unknown = [...result.unknown, ...result.unknown_target];
+  parts.unknown.replaceChildren(...(unknown.length ? [t("alignment.unknown"), " ", ...unknown.map(text => sourceChip(t, { text, kind: "piece" }, unknown))] : []));
   parts.aim = () => drawArcs(parts.arcs, parts.stage, [...parts.source.children], parts.target.children[step - 1], result.look);
   parts.aim();
   parts.title.replaceChildren(...pieces(t, "alignment.row", { token: tokenChip(t, result.target[step - 1]) }));
@@ -87,7 +90,7 @@ function draw(kit, result, parts) {
   parts.context.replaceChildren(...result.context.map((value, at) => el("span", {}, out(`context.${at}`, value, 2))), el("span", { class: "more" }, "…"));
   parts.facts.replaceChildren(
     measure(t("alignment.sum"), out("sum", result.sum, 3)),
-    measure(t("alignment.accuracy"), out("accuracy", result.accuracy, 3), t("alignment.accuracy-more")),
+    measure(t("alignment.accuracy"), out("accuracy", result.accuracy, 3), t(result.given ? "alignment.accuracy-given" : "alignment.accuracy-more")),
     measure(t("alignment.reached"), el("span", {}, out("pulls.reached", result.pulls.reached, 0), " / ", out("pulls.all", result.pulls.all, 0)), ["‖∂c/∂e‖ ", out("pulls.size", result.pulls.size, 3)]),
     measure(t("alignment.hidden"), out("hidden", result.widths.hidden, 0), told(kit, "alignment.hidden-more", { context: result.widths.context })),
   );
@@ -101,8 +104,8 @@ function sourceChip(t, token, unknown) {
 }
 
 /** A word that was written, as a button that chooses its moment. */
-function written(kit, token, at, chosen) {
-  return el("button", { type: "button", class: "token written", data: { kind: token.kind }, "aria-current": at === chosen ? "step" : null, tabindex: at === chosen ? 0 : -1, on: { click: () => kit.set("step", at + 1) } }, tokenText(kit.t, token));
+function written(kit, token, at, chosen, unknown) {
+  return el("button", { type: "button", class: unknown.includes(token.text) ? "token written unknown" : "token written", data: { kind: token.kind }, "aria-current": at === chosen ? "step" : null, tabindex: at === chosen ? 0 : -1, on: { click: () => kit.set("step", at + 1) } }, tokenText(kit.t, token));
 }
 
 function tables(kit, result) {
