@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,21 @@ def start(recipe: Path, out: Path, *overrides: str, ranks: int = 1) -> subproces
     if ranks > 1:
         launcher += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
     command = [*launcher, str(script), str(recipe), str(out), *overrides]
-    return subprocess.Popen(command, start_new_session=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
+
+
+def family(pid: int) -> list[int]:
+    """A process and all that it started: a launcher gives each of its ranks a session of its own."""
+    threads = Path(f"/proc/{pid}/task").glob("*/children")
+    children = [int(child) for thread in threads for child in thread.read_text("ascii").split()]
+    return [pid, *(member for child in children for member in family(child))]
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    for member in family(process.pid):
+        with suppress(ProcessLookupError):
+            os.kill(member, signal.SIGKILL)
+    process.wait()
 
 
 def finish(process: subprocess.Popen[bytes]) -> float:
@@ -54,8 +69,7 @@ def test_killed_at_random_moments_ends_the_same(tmp_path: Path, task: str, ranks
     for _ in range(kills):
         process = start(recipe, tmp_path / "stormy", ranks=ranks)
         time.sleep(draw.uniform(0.3, 1.0) * seconds)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        kill(process)
         midway += any((tmp_path / "stormy" / "checkpoints").glob("update-*"))
     finish(start(recipe, tmp_path / "stormy", ranks=ranks))
     assert midway
