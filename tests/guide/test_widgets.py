@@ -11,7 +11,7 @@ import torch
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets import WIDGETS
-from allyouneed.guide.widgets.base import FigureError, pooled
+from allyouneed.guide.widgets.base import FigureError, plain, pooled
 from allyouneed.guide.widgets.cross_attention import write
 from allyouneed.guide.widgets.scaling import WIDTHS, draws
 from allyouneed.guide.widgets.texts import covering
@@ -358,3 +358,13 @@ def test_figures_may_be_asked_at_once(models: Models) -> None:
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(ask, models, "causal-mask", sentence=SENTENCE) for _ in range(8)]
     assert all(answer.result() == alone for answer in waiting)
+
+
+def test_pictures_are_rounded_as_single_numbers_are() -> None:
+    random = torch.Generator().manual_seed(0)
+    x = torch.randn(2000, generator=random) * torch.logspace(-12, 9, 2000)
+    x[7] = 0.0
+    assert plain(x) == [plain(value) for value in x.tolist()]
+    assert plain(torch.tensor([[1.5, -torch.inf]])) == [[1.5, None]]
+    assert plain(torch.tensor([[2, 3]])) == [[2, 3]]
+    assert plain(torch.tensor([True])) == [True]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor
@@ -115,7 +116,7 @@ def plain(value: Any) -> Any:
     """Tensors as nested lists and floats to 6 significant digits; minus infinity, which JSON does not know, as None."""
     match value:
         case Tensor():
-            return plain(value.tolist())
+            return plain(value.tolist()) if value.is_floating_point() and value.isinf().any() else rounded(value)
         case bool() | int() | str() | None:
             return value
         case float():
@@ -124,6 +125,17 @@ def plain(value: Any) -> Any:
             return {key: plain(item) for key, item in value.items()}
         case _:
             return [plain(item) for item in value]
+
+
+def rounded(x: Tensor) -> Any:
+    """A tensor as nested lists, its floats to 6 significant digits: all at once, for pictures have thousands."""
+    if not x.is_floating_point():
+        return x.tolist()
+    exact = x.detach().double().numpy()
+    size = np.abs(exact, out=np.ones_like(exact), where=exact != 0)
+    places = 5 - np.floor(np.log10(size))
+    up, down = 10.0 ** np.maximum(places, 0), 10.0 ** np.maximum(-places, 0)
+    return (np.round(exact * up / down) / up * down).tolist()
 
 
 def pooled(matrix: Tensor) -> tuple[Tensor, int]:

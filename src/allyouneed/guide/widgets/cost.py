@@ -14,12 +14,14 @@ from allyouneed.guide.widgets.clock import exponent, seconds
 from allyouneed.measure.lengths import published
 from allyouneed.models.mamba import MambaConfig
 from allyouneed.parts.attention import attend, naive_attend
-from allyouneed.parts.masks import Mask, causal, sliding_window
+from allyouneed.parts.masks import causal, sliding_window
 from allyouneed.parts.scan import Selection, selective_scan
 from allyouneed.parts.sparse import sparse_attend
 from allyouneed.parts.tiled import SIZE, tiled_attend
 
 LENGTHS = (64, 128, 256, 512, 1024)
+Kind = Literal["naive", "tiled", "window", "state"]
+KINDS: tuple[Kind, ...] = ("naive", "tiled", "window", "state")
 MEASURED_WINDOW = 128  # at most: the lengths that are measured are short
 HEADS, WIDTH = 2, 32  # of what is measured
 NUMBER = 4  # bytes of a weight while it is computed
@@ -75,21 +77,24 @@ def scan(n: int) -> Callable[[], object]:
     return partial(selective_scan, x, Selection(0.1 * steps, -torch.ones(numbers, channels), write, read))
 
 
-@lru_cache(maxsize=8)
-def measured(window: int, again: int) -> dict[str, list[float]]:
-    """Milliseconds of one causal lookup at each length, and of a state-space scan, on this machine."""
-    near = causal() & sliding_window(window)
-    works: dict[str, tuple[Callable[..., Tensor], Mask]] = {
-        "naive": (naive_attend, causal()),
-        "tiled": (tiled_attend, causal()),
-        "window": (sparse_attend, near),
-    }
+def lookup_of(kind: Kind, window: int, n: int) -> Callable[[], object]:
+    """One causal lookup over n tokens, or a state-space scan."""
+    match kind:
+        case "naive":
+            return partial(naive_attend, *triple(n), causal())
+        case "tiled":
+            return partial(tiled_attend, *triple(n), causal())
+        case "window":
+            return partial(sparse_attend, *triple(n), causal() & sliding_window(window))
+        case "state":
+            return scan(n)
+
+
+@lru_cache(maxsize=64)
+def measured(kind: Kind, window: int, again: int) -> list[float]:
+    """Milliseconds of each kind at each length, on this machine."""
     with torch.inference_mode():
-        times = {
-            name: [1000 * seconds(partial(lookup, *triple(n), mask)) for n in LENGTHS]
-            for name, (lookup, mask) in works.items()
-        }
-        return times | {"state": [1000 * seconds(scan(n)) for n in LENGTHS]}
+        return [1000 * seconds(lookup_of(kind, window, n)) for n in LENGTHS]
 
 
 @lru_cache(maxsize=1)
@@ -111,7 +116,8 @@ def compute(inputs: CostInputs, models: Models) -> dict[str, Any]:
     """Formulas as numbers, and times."""
     kv_heads = min(inputs.kv_heads, inputs.heads)
     n, seen = inputs.n, min(inputs.window, inputs.n)
-    times = measured(min(inputs.window, MEASURED_WINDOW), inputs.again)
+    window: dict[Kind, int] = {"window": min(inputs.window, MEASURED_WINDOW)}  # which changes no other kind
+    times = {kind: measured(kind, window.get(kind, 0), inputs.again) for kind in KINDS}
     return {
         "operations": {
             "full": 4 * n * n * inputs.heads * inputs.width,

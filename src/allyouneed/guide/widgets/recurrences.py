@@ -42,9 +42,9 @@ def vector_of(memory: RecurrentMemory) -> Tensor:
     return vectors_of(memory)[0]
 
 
-def embedded(model: Recurrent, ids: list[int]) -> tuple[Tensor, RecurrentMemory]:
-    """The embeddings [1, S, E] of a source, to differentiate by, and what the encoder made of them."""
-    x = model.embedding(row(ids)).detach().requires_grad_()
+def embedded(model: Recurrent, ids: list[int], copies: int = 1) -> tuple[Tensor, RecurrentMemory]:
+    """The embeddings [N, S, E] of copies of a source, to differentiate by, and what the encoder made of them."""
+    x = model.embedding(row(ids)).detach().repeat(copies, 1, 1).requires_grad_()
     memory = model.encoder(x, None)
     attention = model.decoder.cross_attention
     keys = None if attention is None else attention.keys(memory.states)
@@ -56,15 +56,11 @@ def influence(model: Recurrent, ids: list[int]) -> tuple[Tensor, list[float]]:
     of ∂c/∂x, since E|Jᵀv|² = |J|² for v of independent components with variance 1.
     """
     with torch.enable_grad():
-        x, memory = embedded(model, ids)
-        vector = vector_of(memory)
-        random = torch.Generator().manual_seed(0)
-        total = torch.zeros(len(ids))
-        for _ in range(PROBES):
-            probe = torch.randn(vector.shape, generator=random)
-            (slope,) = torch.autograd.grad(vector, x, probe, retain_graph=True)
-            total += slope[0].square().sum(-1)
-    return vector.detach(), (total / PROBES).sqrt().tolist()
+        x, memory = embedded(model, ids, PROBES)  # a copy for each probe, so that one backward pass serves all
+        vectors = vectors_of(memory)
+        probes = torch.randn(vectors.shape, generator=torch.Generator().manual_seed(0))
+        (slopes,) = torch.autograd.grad(vectors, x, probes)
+    return vectors[0].detach(), slopes.square().sum(-1).mean(0).sqrt().tolist()
 
 
 @lru_cache(maxsize=8)

@@ -1,5 +1,6 @@
 """Where each word of a sentence looks while a model reads it: any layer and head of any encoder or decoder."""
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -126,13 +127,14 @@ def nearest(pipe: Pipeline, ids: list[int], layer: int, place: int) -> list[dict
     return [{**name, "cosine": cosine} for name, cosine in zip(names, best.values.tolist(), strict=True)]
 
 
-def reordered(pipe: Pipeline, ids: list[int]) -> dict[str, float] | None:
+@lru_cache(maxsize=32)  # neither layer nor head changes it
+def reordered(pipe: Pipeline, ids: tuple[int, ...]) -> dict[str, float] | None:
     """How far the outputs move when the text is turned round, token matched with token: with positions and without.
     None for a decoder, whose mask knows an order.
     """
     if isinstance(pipe, LanguageModel):
         return None
-    there, back = pipe.tokenizer.wrap(ids), pipe.tokenizer.wrap(ids[::-1])
+    there, back = pipe.tokenizer.wrap(list(ids)), pipe.tokenizer.wrap(list(ids[::-1]))
     return {
         "with": moved(pipe.model, there, back, positions=True).max().item(),
         "without": moved(pipe.model, there, back, positions=False).max().item(),
@@ -155,7 +157,7 @@ def compute(inputs: SelfAttentionInputs, models: Models) -> dict[str, Any]:
         places = Places.within(inputs.layer, inputs.head, lookups)
         token = min(inputs.token, len(names))
         near = nearest(pipe, written, places.layer, words[token - 1][-1] if inputs.words else token - 1)
-        turned = reordered(pipe, written)
+        turned = reordered(pipe, tuple(written))
     between = by_words(every, words)
     shown = (between if inputs.words else every)[places.layer]
     weights = shown.mean(0) if places.head < 0 else shown[places.head]
