@@ -18,7 +18,7 @@ guide: .venv/core
 
 # Two processes of one thread each use two cores better than one process of two threads.
 test: .venv/dev browser
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: .venv/dev
 	$(BIN)/ruff check .

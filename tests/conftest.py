@@ -125,8 +125,3 @@ def saved_folder(model: Transformer, tokenizer: Tokenizer, tmp_path_factory: pyt
 def model_folder(saved_folder: Path, tmp_path: Path) -> Path:
     """A copy of the model's folder, to be changed at will."""
     return Path(shutil.copytree(saved_folder, tmp_path / "model"))
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest file first: begun last, it would run on alone, with the other processes idle."""
-    items.sort(key=lambda item: item.path.name != "test_resume.py")
