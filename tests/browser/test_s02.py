@@ -79,6 +79,7 @@ def test_words_are_read_out_of_the_vector(reader: Any) -> None:
 
 def test_scores_are_computed_anew_with_progress_and_can_be_stopped(reader: Any) -> None:
     figure = reader.figure("length-quality")
+    reader.set("length-quality", {"sentences": 40})  # long enough to be stopped in time
     lines = figure.locator(".plot-line")
     shown = "all => all.map(node => node.getAttribute('d')).join()"
     before = lines.evaluate_all(shown)

@@ -4,6 +4,7 @@ Gradients are sums over tokens, added up across ranks and divided by all real to
 does not depend on how many ranks there were.
 """
 
+import atexit
 import os
 from dataclasses import dataclass
 
@@ -33,6 +34,7 @@ class Ranks:
             )
         if not distributed.is_initialized():
             distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+            atexit.register(distributed.destroy_process_group)  # its threads must end before the process does
         return cls(distributed.get_rank(), world)
 
     @property
