@@ -153,7 +153,7 @@ READY = """name => {
     return node.dataset.state === "ready" && !node.hasAttribute("aria-busy");
 }"""
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
-# From the key that moves a figure's first slider to the frame in which its numbers stand, there and back again.
+# From the movement of a figure's first slider to the frame in which its numbers stand, there and back again.
 DRAG = """async ([name, turns]) => {
     const figure = document.querySelector(`figure[data-widget="${name}"]`);
     const slider = [...figure.querySelectorAll('.controls input[type="range"]')]

