@@ -29,6 +29,7 @@ def test_vector_stays_as_long_as_it_is(models: Models, n: int, burden: float) ->
     result = ask("bottleneck", models, n=n, all=True)
     assert result["burden"]["book"] == pytest.approx(burden)
     assert len(result["vector"]) == result["width"] == 16
+    assert len(result["book"]) == result["book_width"] == 5
     assert result["words"] == n
 
 

@@ -122,6 +122,7 @@ def test_flow_cell_is_the_sum_of_its_terms(models: Models, step: str, own: str) 
     assert result["cell"] == pytest.approx(result["steps"][step][1][2], abs=1e-6)
     turned = result["turned"] and step in ("q", "k")
     assert turned or result["sum"] == pytest.approx(result["cell"], abs=1e-4)
+    assert result["others"] == result["count"] - len(result["terms"])
     assert sum(term["value"] for term in result["terms"]) + result["rest"] == pytest.approx(result["sum"], abs=1e-4)
 
 

@@ -11,6 +11,7 @@ from allyouneed.guide.models import Models
 from allyouneed.guide.widgets import WIDGETS
 from allyouneed.guide.widgets.base import FigureError
 from allyouneed.guide.widgets.clock import exponent
+from allyouneed.guide.widgets.cost import sized
 from allyouneed.guide.widgets.tracing import watch
 from allyouneed.parts import attention, masks, positions
 from allyouneed.reproduce.result import Result, stored
@@ -109,6 +110,15 @@ def test_cache_is_counted_and_tiles_are_exact(models: Models) -> None:
         "window": 2 * 2 * 2 * 64 * 256 * 2,
         "state": 2 * (2 * 8 * 64) * (16 + 3) * 2,
     }
+    assert {name: [size["number"], size["unit"]] for name, size in result["sizes"]["cache"].items()} == {
+        "own": [1.0, "MiB"],
+        "all": [4.0, "MiB"],
+        "window": [256.0, "KiB"],
+        "state": [76.0, "KiB"],
+    }
+    assert (sized(1), sized(1023), sized(1 << 50)) == tuple(
+        {"number": number, "unit": unit} for number, unit in ((1, "B"), (1023, "B"), (1024, "TiB"))
+    )
     assert ask("cost", models, n=2048, layers=2, heads=8, width=64)["cache"]["state"] == result["cache"]["state"]
     assert set(result["times"]) == {"naive", "tiled", "window", "state"}
     assert result["difference"] < 1e-5

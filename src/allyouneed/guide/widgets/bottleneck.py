@@ -82,6 +82,7 @@ def compute(inputs: BottleneckInputs, models: Models) -> dict[str, Any]:
         "tokens": names,
         "vector": vector if inputs.all else vector[:SHOWN],
         "width": len(vector),
+        "book_width": len(BOOK),
         "book": BOOK,
         "burden": {"book": len(words) / len(BOOK), "own": len(words) / len(vector)},
         "influence": strengths,

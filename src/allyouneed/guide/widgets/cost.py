@@ -25,6 +25,7 @@ KINDS: tuple[Kind, ...] = ("naive", "tiled", "window", "state")
 MEASURED_WINDOW = 128  # at most: the lengths that are measured are short
 HEADS, WIDTH = 2, 32  # of what is measured
 NUMBER = 4  # bytes of a weight while it is computed
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")  # each 1,024 of the one before
 PAYING = {
     "window": "window, sparse",
     "bigbird": "BigBird, two-way",
@@ -52,6 +53,12 @@ class CostInputs(Inputs):
 def cache_bytes(inputs: CostInputs, kv_heads: int, n: int) -> int:
     """Keys and values of every layer: 2 · L · h_kv · d · n numbers."""
     return 2 * inputs.layers * kv_heads * inputs.width * n * inputs.bytes
+
+
+def sized(count: int) -> dict[str, float | str]:
+    """Bytes in the unit in which they are read best."""
+    power = min((max(count, 1).bit_length() - 1) // 10, len(UNITS) - 1)
+    return {"number": count / 1024**power, "unit": UNITS[power]}
 
 
 def state_bytes(inputs: CostInputs) -> int:
@@ -118,17 +125,23 @@ def compute(inputs: CostInputs, models: Models) -> dict[str, Any]:
     n, seen = inputs.n, min(inputs.window, inputs.n)
     window: dict[Kind, int] = {"window": min(inputs.window, MEASURED_WINDOW)}  # which changes no other kind
     times = {kind: measured(kind, window.get(kind, 0), inputs.again) for kind in KINDS}
+    weights = {"naive": inputs.heads * n * n * NUMBER, "tiled": inputs.heads * min(SIZE, n) ** 2 * NUMBER}
+    cache = {
+        "own": cache_bytes(inputs, kv_heads, n),
+        "all": cache_bytes(inputs, inputs.heads, n),
+        "window": cache_bytes(inputs, kv_heads, seen),
+        "state": state_bytes(inputs),
+    }
     return {
         "operations": {
             "full": 4 * n * n * inputs.heads * inputs.width,
             "window": 4 * n * seen * inputs.heads * inputs.width,
         },
-        "weights": {"naive": inputs.heads * n * n * NUMBER, "tiled": inputs.heads * min(SIZE, n) ** 2 * NUMBER},
-        "cache": {
-            "own": cache_bytes(inputs, kv_heads, n),
-            "all": cache_bytes(inputs, inputs.heads, n),
-            "window": cache_bytes(inputs, kv_heads, seen),
-            "state": state_bytes(inputs),
+        "weights": weights,
+        "cache": cache,
+        "sizes": {
+            "weights": {name: sized(count) for name, count in weights.items()},
+            "cache": {name: sized(count) for name, count in cache.items()},
         },
         "saved": inputs.heads / kv_heads,
         "groups": [inputs.heads // kv_heads] * kv_heads,

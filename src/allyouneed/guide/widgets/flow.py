@@ -93,6 +93,7 @@ def compute(inputs: FlowInputs, models: Models) -> dict[str, Any]:
         "terms": [{"at": int(at), "value": terms[at].item()} for at in order],
         "rest": (terms.sum() - terms[order].sum()).item(),
         "count": len(terms),
+        "others": len(terms) - len(order),
         "sum": terms.sum().item(),
         "model": models.card(inputs.model),
         "used": {"row": row, "column": column, "layer": places.layer, "head": places.head},

@@ -85,6 +85,7 @@ def compute(inputs: PointerInputs, models: Models) -> dict[str, Any]:
     assert found.verdict is not None
     return {
         "points": [list(point) for point in points],
+        "count": len(points),
         "indices": found.indices,
         "chances": chances,
         "sum": sum(chances),

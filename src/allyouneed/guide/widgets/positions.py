@@ -216,7 +216,8 @@ def compute(inputs: PositionsInputs, models: Models) -> dict[str, Any]:
                 view = bucket_view(inputs, stack)
         scheme = stack.kind
     further = beyond()
-    more = {"beyond": further, "claims": claims(further["curves"])}
+    low = -view["span"] if view["signed"] else 0.0
+    more = {"low": low, "beyond": further, "claims": claims(further["curves"])}
     return {**view, **more, "scheme": scheme, "model": models.card(inputs.model)}
 
 

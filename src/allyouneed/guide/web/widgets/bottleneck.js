@@ -51,7 +51,7 @@ function draw(kit, result, parts) {
   parts.book.replaceChildren(...result.book.map(value => el("span", {}, cited(kit, value, "drawing:illustration", 1))));
   parts.written.replaceChildren(el("q", {}, result.translation));
   parts.facts.replaceChildren(
-    measure(t("bottleneck.burden-book"), el("span", {}, out("burden.book", result.burden.book, 1), "×"), told(kit, "bottleneck.burden-more", { n: result.words, d: result.book.length })),
+    measure(t("bottleneck.burden-book"), el("span", {}, out("burden.book", result.burden.book, 1), "×"), told(kit, "bottleneck.burden-more", { n: result.words, d: result.book_width })),
     measure(t("bottleneck.burden-own"), el("span", {}, out("burden.own", result.burden.own, 2), "×"), told(kit, "bottleneck.burden-more", { n: result.words, d: result.width })),
     measure(t("bottleneck.width"), out("width", result.width, 0), t("bottleneck.width-more")),
   );

@@ -6,8 +6,6 @@ import { formula, measure, part, told } from "../lib/parts.js";
 import { plot } from "../lib/plot.js";
 import { pieces } from "../lib/text.js";
 
-const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
-
 function build(kit) {
   const { t } = kit;
   const parts = {
@@ -40,24 +38,20 @@ export const cost = {
   build,
 };
 
-/** Bytes in the unit in which they are read best. */
-function sized(bytes) {
-  const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), UNITS.length - 1);
-  return [bytes / 1024 ** power, UNITS[power]];
-}
-
-function byteRows({ t, out }, prefix, values, names) {
+/** Bytes, and beside the name the same in the unit in which they are read best. */
+function byteRows({ t, out, result }, kind, names) {
+  const { [kind]: values, sizes } = result();
   const most = Math.max(...names.map(name => values[name]));
   return names.map((name, at) => {
-    const [value, unit] = sized(values[name]);
-    return { label: [t(`cost.${prefix}.${name}`), el("small", {}, out(`${prefix}.${name}.short`, value, 1), ` ${unit}`)], key: `${prefix}.${name}`, value: values[name], share: values[name] / most, digits: 0, marked: at === 0 };
+    const { number, unit } = sizes[kind][name];
+    return { label: [t(`cost.${kind}.${name}`), el("small", {}, out(`${kind}.${name}.short`, number, 1), ` ${unit}`)], key: `${kind}.${name}`, value: values[name], share: values[name] / most, digits: 0, marked: at === 0 };
   });
 }
 
 function draw(kit, result, parts) {
   const { t, out } = kit;
-  parts.cache.draw(byteRows(kit, "cache", result.cache, ["own", "all", "window", "state"]));
-  parts.memory.draw(byteRows(kit, "weights", result.weights, ["naive", "tiled"]));
+  parts.cache.draw(byteRows(kit, "cache", ["own", "all", "window", "state"]));
+  parts.memory.draw(byteRows(kit, "weights", ["naive", "tiled"]));
   parts.groups.replaceChildren(...result.groups.map(size => el("span", { vars: { "--heads": size } }, Array.from({ length: size }, () => el("i", {})))));
   parts.formula.replaceChildren(formula(t("cost.formula")));
   parts.facts.replaceChildren(

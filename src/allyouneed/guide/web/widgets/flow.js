@@ -57,7 +57,7 @@ function build(kit) {
       const reach = Math.max(...result.terms.map(term => Math.abs(term.value)), Math.abs(result.rest), 1e-9);
       terms.draw([
         ...result.terms.map(({ at, value }) => ({ label: term(kit, result, at), key: `term.${at}`, value, share: value / reach, digits: 4 })),
-        ...(result.count > result.terms.length ? [{ label: pieces(t, "flow.rest", { count: kit.out("rest.count", result.count - result.terms.length, 0) }), key: "rest", value: result.rest, share: result.rest / reach, digits: 4 }] : []),
+        ...(result.others > 0 ? [{ label: pieces(t, "flow.rest", { count: kit.out("rest.count", result.others, 0) }), key: "rest", value: result.rest, share: result.rest / reach, digits: 4 }] : []),
       ]);
       sum.replaceChildren(measure(t("flow.sum"), kit.out("sum", result.sum, 4)), measure(t("flow.cell"), kit.out("cell", result.cell, 4), result.turned && ["q", "k"].includes(inputs.step) ? t("flow.turned") : null));
     },

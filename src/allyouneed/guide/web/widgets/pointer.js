@@ -158,7 +158,7 @@ function draw(kit, result, parts) {
   parts.verdict.textContent = t(result.exact ? "pointer.right" : result.valid ? "pointer.wrong" : "pointer.crossed");
   parts.facts.replaceChildren(
     measure(t("pointer.area"), el("span", {}, out("area", result.area, 1), "%")),
-    measure(t("pointer.count"), out("count", points.length, 0)),
+    measure(t("pointer.count"), out("count", result.count, 0)),
     measure(t("pointer.sum"), out("sum", result.sum, 3)),
     ...(result.trial ? [measure(t("pointer.exact"), el("span", {}, out("trial.exact", result.trial.exact, 0), "%"), told(kit, "pointer.tried", { count: result.tried })), measure(t("pointer.mean-area"), el("span", {}, out("trial.area", result.trial.area, 1), "%"))] : []),
   );

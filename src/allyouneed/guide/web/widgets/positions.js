@@ -111,10 +111,10 @@ function whose({ own, inputs }) {
 }
 
 /** What the colours mean. */
-function scale({ t, out }, { span, signed }) {
+function scale({ t, out }, { span, low, signed }) {
   const strip = el("span", { class: signed ? "strip signed" : "strip", "aria-hidden": "true" });
-  const ends = { low: signed ? out("legend.low", -span, Number.isInteger(span) ? 0 : 2) : out("legend.low", 0, 0), high: out("legend.high", span, Number.isInteger(span) ? 0 : 2), strip };
-  return pieces(t, "positions.legend", ends);
+  const digits = Number.isInteger(span) ? 0 : 2;
+  return pieces(t, "positions.legend", { low: out("legend.low", low, digits), high: out("legend.high", span, digits), strip });
 }
 
 /** Sine and cosine as the hand of a clock. */
