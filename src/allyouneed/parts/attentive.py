@@ -87,7 +87,8 @@ class _Scan(torch.autograd.Function):
             scores = scores if blocked is None else scores.masked_fill_(blocked, -torch.inf)
             torch.softmax(scores, -1, out=weights[t])
             torch.bmm(weights[t][:, None], values, out=found[t][:, None])
-            tape.advance(t, torch.addmm(given[t], found[t], in_context), both[:, :width].add_(bias))
+            gates = torch.addmm(given[t], found[t], in_context, out=tape.gates[t])
+            tape.advance(t, gates, both[:, :width].add_(bias))
         ctx.tape = tape
         ctx.save_for_backward(keys, values, told, context, direction, weights, queries, found)
         return tape.hiddens[1:], found
@@ -102,9 +103,10 @@ class _Scan(torch.autograd.Function):
         keys, values, told, context, direction, weights, queries, found = ctx.saved_tensors
         upstream, grad_found = grad_outputs[0], grad_outputs[1].clone()
         tape.turn(None)
-        width = len(told) - len(direction)
-        grad_given = upstream.new_empty(*upstream.shape[:2], width)
-        grad_told = upstream.new_empty(*upstream.shape[:2], len(told))
+        width = len(context) - tape.shared  # of what is told apart; behind it stands what is asked
+        shared, apart = told.tensor_split((tape.shared,))
+        grad_given = upstream.new_empty(*upstream.shape[:2], len(context))
+        grad_told = upstream.new_empty(*upstream.shape[:2], len(apart))
         grad_keys, grad_direction = torch.zeros_like(keys), torch.zeros_like(direction)
         inside, grad = torch.empty_like(keys), torch.zeros_like(tape.hiddens[0])
         for t in range(len(grad_given) - 1, -1, -1):
@@ -118,8 +120,9 @@ class _Scan(torch.autograd.Function):
             slope = torch.ops.aten.tanh_backward.grad_input(scores[:, :, None], inside, grad_input=inside)
             grad_keys += slope
             torch.mul(slope.sum(1), direction, out=grad_told[t, :, width:])
-            grad = rest.addmm_(grad_told[t], told)
-        by_told, by_given = grad_told.flatten(0, 1).t(), grad_given.flatten(0, 1).t()
+            grad = rest.addmm_(grad_given[t, :, : tape.shared], shared).addmm_(grad_told[t], apart)
+        states, by_given = tape.hiddens[:-1].flatten(0, 1), grad_given.flatten(0, 1).t()
+        parts = [by_given[: tape.shared], grad_told.flatten(0, 1).t()]
         return (
             grad_given,
             grad,
@@ -127,8 +130,8 @@ class _Scan(torch.autograd.Function):
             grad_keys.mul_(direction),
             torch.bmm(weights.permute(1, 2, 0), grad_found.transpose(0, 1)),
             None,
-            by_told @ tape.hiddens[:-1].flatten(0, 1),
-            by_told[:width].sum(1),
+            torch.cat([part @ states for part in parts]),
+            torch.cat([part.sum(1) for part in parts])[: len(context)],
             by_given @ found.flatten(0, 1),
             grad_direction,
         )

@@ -72,6 +72,9 @@ class Tape(ABC):
     changes no state; None: all tokens are real.
     """
 
+    shared: int  # how many columns of what is given and of what is told are only added up
+    gates: Tensor  # [T, B, 3H or 4H], as they opened
+
     def __init__(self, length: int, hidden: Tensor, real: Tensor | None) -> None:
         self.real = real
         self.hiddens = hidden.new_empty(length + 1, *hidden.shape)
@@ -79,8 +82,8 @@ class Tape(ABC):
 
     @abstractmethod
     def advance(self, t: int, given: Tensor, told: Tensor) -> None:
-        """Makes the state after token t of what the token says, `given` [B, 3H or 4H], and of what the state before it
-        says, `told` = U h + d.
+        """Makes the state after token t of what the token says, `given` [B, 3H or 4H], which may lie in `gates[t]`, and
+        of what the state before it says, `told` = U h + d.
         """
 
     @abstractmethod
@@ -89,8 +92,9 @@ class Tape(ABC):
 
     @abstractmethod
     def retreat(self, t: int, grad: Tensor, given: Tensor, told: Tensor) -> Tensor:
-        """From the gradient of the state after token t [B, H] those of `given` and `told`, written where these say, to
-        that of the state before it, but for what comes through U h.
+        """From the gradient of the state after token t [B, H] to that of the state before it, but for what comes
+        through U h. The gradient of what was given is written into `given` [B, 3H or 4H]. What was told has the same
+        one in its first `shared` columns, and that of its others is written into `told`.
         """
 
 
@@ -102,6 +106,7 @@ class LstmTape(Tape):
         self.cells, self.shown = torch.empty_like(self.hiddens), torch.empty_like(self.hiddens[1:])
         self.gates = hidden.new_empty(length, len(hidden), 4 * hidden.shape[1])
         self.cells[0] = cell
+        self.shared = 4 * hidden.shape[1]
 
     def advance(self, t: int, given: Tensor, told: Tensor) -> None:
         """c' = σ(f) c + σ(i) tanh(g), h' = σ(o) tanh(c')."""
@@ -137,7 +142,6 @@ class LstmTape(Tape):
         by_gate = given.unflatten(1, (4, -1))
         torch.mul(cell[:, None], self.to_gates[t], out=by_gate[:, :3])
         torch.mul(grad, self.to_output[t], out=by_gate[:, 3])
-        told.copy_(given)
         cell.mul_(self.forget[t])
         return torch.zeros_like(grad) if self.stays is None else grad * self.stays[t]
 
@@ -150,6 +154,7 @@ class GruTape(Tape):
         self.padding = None if real is None else ~real
         self.gates = hidden.new_empty(length, len(hidden), 3 * hidden.shape[1])
         self.inner = torch.empty_like(self.hiddens[1:])  # U_n h + d_n
+        self.shared = 2 * hidden.shape[1]
 
     def advance(self, t: int, given: Tensor, told: Tensor) -> None:
         """n = tanh(given_n + r told_n), h' = (1 - z) n + z h."""
@@ -174,9 +179,7 @@ class GruTape(Tape):
     def retreat(self, t: int, grad: Tensor, given: Tensor, told: Tensor) -> Tensor:
         """What is told reaches n through the reset gate, what is given without it."""
         torch.mul(grad[:, None], self.to_gates[t], out=given.unflatten(1, (3, -1)))
-        width = grad.shape[1]
-        told[:, : 2 * width] = given[:, : 2 * width]
-        torch.mul(grad, self.to_inner[t], out=told[:, 2 * width :])
+        torch.mul(grad, self.to_inner[t], out=told)
         return grad * self.update[t]
 
 

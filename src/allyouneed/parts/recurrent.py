@@ -79,14 +79,17 @@ class _Scan(torch.autograd.Function):
         (weight,) = ctx.saved_tensors
         upstream, last_cell = grad_outputs
         tape.turn(last_cell)
-        given, told = (upstream.new_empty(*upstream.shape[:2], len(weight)) for _ in range(2))
+        given, told = (upstream.new_empty(*upstream.shape[:2], n) for n in (len(weight), len(weight) - tape.shared))
+        shared, apart = weight.tensor_split((tape.shared,))
         grad = torch.zeros_like(tape.hiddens[0])
         for t in range(len(given) - 1, -1, -1):
             rest = tape.retreat(t, grad + upstream[t], given[t], told[t])
-            grad = rest.addmm_(told[t], weight)
-        flat = told.flatten(0, 1)
+            grad = rest.addmm_(given[t, :, : tape.shared], shared).addmm_(told[t], apart)
+        states = tape.hiddens[:-1].flatten(0, 1)
+        parts = [given[:, :, : tape.shared].flatten(0, 1), told.flatten(0, 1)]
+        by_weight, by_bias = torch.cat([part.t() @ states for part in parts]), torch.cat([x.sum(0) for x in parts])
         behind = tape.cell_grad if isinstance(tape, LstmTape) else None
-        return given, None, grad, behind, flat.t() @ tape.hiddens[:-1].flatten(0, 1), flat.sum(0)
+        return given, None, grad, behind, by_weight, by_bias
 
 
 class RecurrentLayer(nn.Module):

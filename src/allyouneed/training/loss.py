@@ -26,7 +26,8 @@ def naive_smoothed_cross_entropy(
 class SmoothedCrossEntropy(torch.autograd.Function):
     """The same sum, and beside it the plain negative log-likelihood, in blocks of rows.
 
-    The gradients are made in the forward pass, while a block's logits are at hand: softmax minus the smoothed target.
+    The gradients are made in the forward pass, while a block's logits are at hand: of each row softmax minus the
+    smoothed target. What is the same in all rows, or only scales one, is left to products that have no vocabulary.
     """
 
     @staticmethod
@@ -37,29 +38,32 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         device = states.device.type
         half = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
         states, low, low_bias = states.to(half), weight.to(half), None if bias is None else bias.to(half)
-        vocabulary = weight.shape[0]
+        mean = weight.mean(0)
+        mean_logits = states.float() @ mean + (0.0 if bias is None else bias.mean())
         grad_states, grad_weight = torch.empty_like(states), torch.zeros_like(weight)
         grad_bias = None if bias is None else torch.zeros_like(bias)
         total, likelihood = torch.zeros((), device=device), torch.zeros((), device=device)
         for start in range(0, len(states), ROWS):
-            block, gold = states[start : start + ROWS], targets[start : start + ROWS, None]
+            rows = slice(start, start + ROWS)
+            block, gold = states[rows], targets[rows, None]
             logits = linear(block, low, low_bias).float()  # [rows, V], and each pass over them is made in place
-            logits.sub_(logits.amax(1, keepdim=True))
-            right, mean = logits.gather(1, gold).sum(), logits.sum() / vocabulary
-            odds = logits.exp_()
+            right, largest = logits.gather(1, gold), logits.amax(1, keepdim=True)
+            odds = logits.sub_(largest).exp_()
             mass = odds.sum(1, keepdim=True)
-            norm = mass.log().sum()
-            likelihood += norm - right
-            total += norm - (1 - smoothing) * right - smoothing * mean
-            error = odds.div_(mass)
-            if smoothing:
-                error.sub_(smoothing / vocabulary)
-            error.scatter_add_(1, gold, torch.full_like(gold, smoothing - 1, dtype=error.dtype))
+            norm = mass.log() + largest
+            likelihood += (norm - right).sum()
+            total += (norm - (1 - smoothing) * right).sum() - smoothing * mean_logits[rows].sum()
+            error = odds.scatter_add_(1, gold, (smoothing - 1) * mass)  # times `mass`, but for the smoothing's share
             if grad_bias is not None:
-                grad_bias += error.sum(0)
+                grad_bias += error.T @ (1 / mass[:, 0])
             error = error.to(half)
-            grad_states[start : start + ROWS] = linear(error, low.T)
-            grad_weight += error.T @ block
+            grad_states[rows] = linear(error, low.T) / mass
+            grad_weight += error.T @ (block / mass).to(half)
+        if smoothing:
+            grad_states -= smoothing * mean
+            grad_weight -= smoothing / len(weight) * states.float().sum(0)
+            if grad_bias is not None:
+                grad_bias -= smoothing / len(weight) * len(states)
         ctx.save_for_backward(grad_states, grad_weight, grad_bias)
         ctx.mark_non_differentiable(likelihood)
         return total, likelihood
