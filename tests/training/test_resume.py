@@ -1,60 +1,47 @@
 """Killed at any moment and started again: the same model, bit for bit. One process or two: the same model."""
 
-import os
 import random
-import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
-from toy import LAYERS, toy_recipe
+from toy import LAYERS, free_port, toy_recipe, train_as_rank
 
 from allyouneed.training import read_recipe, train
 from allyouneed.training.loop import Trainer, UpdateResult
 from allyouneed.training.state import Progress
 
-RUN = """
-import sys, torch
-from pathlib import Path
-from allyouneed.training.recipe import read_recipe
-from allyouneed.training.run import train
-torch.set_num_threads(1)
-train(read_recipe(Path(sys.argv[1]), sys.argv[3:]), Path(sys.argv[2]))
-"""
+# Processes are forked from one that holds the package already: most of a short training would be its imports.
+PROCESSES = get_context("forkserver")
+PROCESSES.set_forkserver_preload(["torch._dynamo", "allyouneed.training.run"])  # torch's optimizers import the first
 
 
-def start(recipe: Path, out: Path, *overrides: str, ranks: int = 1) -> subprocess.Popen[bytes]:
-    script = recipe.parent / "run.py"
-    script.write_text(RUN, "utf-8")
-    launcher = [sys.executable]
-    if ranks > 1:
-        launcher += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
-    command = [*launcher, str(script), str(recipe), str(out), *overrides]
-    return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
+def start(recipe: Path, out: Path, ranks: int) -> list[ForkServerProcess]:
+    port = free_port()
+    started = [PROCESSES.Process(target=train_as_rank, args=(recipe, out, rank, ranks, port)) for rank in range(ranks)]
+    for process in started:
+        process.start()
+    return started
 
 
-def family(pid: int) -> list[int]:
-    """A process and all that it started: a launcher gives each of its ranks a session of its own."""
-    threads = Path(f"/proc/{pid}/task").glob("*/children")
-    children = [int(child) for thread in threads for child in thread.read_text("ascii").split()]
-    return [pid, *(member for child in children for member in family(child))]
+def kill(processes: list[ForkServerProcess]) -> None:
+    for process in processes:
+        process.kill()
+    for process in processes:
+        process.join()
 
 
-def kill(process: subprocess.Popen[bytes]) -> None:
-    for member in family(process.pid):
-        with suppress(ProcessLookupError):
-            os.kill(member, signal.SIGKILL)
-    process.wait()
-
-
-def finish(process: subprocess.Popen[bytes]) -> float:
+def finish(processes: list[ForkServerProcess]) -> float:
     began = time.monotonic()
-    assert process.wait(timeout=120) == 0
+    for process in processes:
+        process.join(timeout=120)
+        assert process.exitcode == 0
     return time.monotonic() - began
 
 
@@ -62,31 +49,45 @@ def finish(process: subprocess.Popen[bytes]) -> float:
     ("task", "ranks", "kills"), [("translation", 1, 10), ("translation", 2, 10), ("language", 1, 3)]
 )
 def test_killed_at_random_moments_ends_the_same(tmp_path: Path, task: str, ranks: int, kills: int) -> None:
-    recipe = toy_recipe(tmp_path, task=task, updates=200)
-    seconds = finish(start(recipe, tmp_path / "calm", ranks=ranks))
+    recipe = toy_recipe(tmp_path, task=task, updates=100)
+    seconds = finish(start(recipe, tmp_path / "calm", ranks))
     draw = random.Random()  # other moments every time: the equality must hold for all of them
     midway = 0
     for _ in range(kills):
-        process = start(recipe, tmp_path / "stormy", ranks=ranks)
-        time.sleep(draw.uniform(0.3, 1.0) * seconds)
-        kill(process)
+        processes = start(recipe, tmp_path / "stormy", ranks)
+        time.sleep(draw.uniform(0.1, 1.0) * seconds)
+        kill(processes)
         midway += any((tmp_path / "stormy" / "checkpoints").glob("update-*"))
-    finish(start(recipe, tmp_path / "stormy", ranks=ranks))
+    finish(start(recipe, tmp_path / "stormy", ranks))
     assert midway
     calm, stormy = (tmp_path / name / "model.safetensors" for name in ("calm", "stormy"))
     assert calm.read_bytes() == stormy.read_bytes()
     metrics = [(tmp_path / name / "metrics.jsonl").read_text().count("\n") for name in ("calm", "stormy")]
-    assert metrics[0] == metrics[1] == 14  # every 15 of 200 updates, and the last
+    assert metrics[0] == metrics[1] == 7  # every 15 of 100 updates, and the last
 
 
 @pytest.mark.parametrize("task", ["translation", "language"])
 def test_two_processes_make_the_model_of_one(tmp_path: Path, task: str) -> None:
     recipe = toy_recipe(tmp_path, task=task)
     for ranks in (1, 2):
-        finish(start(recipe, tmp_path / str(ranks), ranks=ranks))
-    one, two = (load_file(tmp_path / str(ranks) / "model.safetensors") for ranks in (1, 2))
-    for name in one:
-        torch.testing.assert_close(one[name], two[name], atol=1e-6, rtol=1e-5, msg=name)
+        finish(start(recipe, tmp_path / str(ranks), ranks))
+    assert_same_model(tmp_path / "1", tmp_path / "2")
+
+
+def test_torchrun_makes_the_model_of_one_process(tmp_path: Path) -> None:
+    recipe = toy_recipe(tmp_path, updates=20)
+    finish(start(recipe, tmp_path / "1", ranks=1))
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command = ["-m", "allyouneed", "train", str(recipe), "--out", str(tmp_path / "2")]
+    subprocess.run([*launcher, *command], check=True, timeout=120)
+    assert_same_model(tmp_path / "1", tmp_path / "2")
+
+
+def assert_same_model(one: Path, two: Path) -> None:
+    first, second = (load_file(folder / "model.safetensors") for folder in (one, two))
+    assert first.keys() == second.keys()
+    for name, weights in first.items():
+        torch.testing.assert_close(weights, second[name], atol=1e-6, rtol=1e-5, msg=name)
 
 
 @pytest.mark.parametrize("task", sorted(LAYERS))

@@ -1,12 +1,16 @@
 """Corpora and recipes so small that a whole training takes a few seconds."""
 
+import os
 import random
+import socket
 from pathlib import Path
+
+import torch
 
 from allyouneed.models.architectures import architecture_of
 from allyouneed.tasks.task import TokenData
 from allyouneed.training.recipe import read_recipe
-from allyouneed.training.run import config_of
+from allyouneed.training.run import config_of, train
 
 WORDS = [
     "the",
@@ -154,3 +158,18 @@ def toy_document(draw: random.Random, long: bool) -> str:
     """Some lines of words."""
     lines = draw.randint(2, 40) if long else 1
     return "\n".join(" ".join(draw.choices(WORDS, k=draw.randint(2, 9))) for _ in range(lines))
+
+
+def train_as_rank(recipe: Path, out: Path, rank: int, ranks: int, port: int) -> None:
+    """A whole training in a process of its own, told as `torchrun` tells it which of how many it is."""
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks)}
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    torch.set_num_threads(1)
+    train(read_recipe(recipe), out)
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
