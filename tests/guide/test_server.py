@@ -1,3 +1,4 @@
+import asyncio
 import inspect
 import re
 import signal
@@ -15,7 +16,7 @@ from allyouneed.errors import InputError, UsageError
 from allyouneed.guide import serve
 from allyouneed.guide.models import Models
 from allyouneed.guide.page import SECTIONS
-from allyouneed.guide.server import create_app
+from allyouneed.guide.server import create_app, listen
 from allyouneed.guide.widgets import WIDGETS
 from allyouneed.parts.attention import attention_weights
 from allyouneed.pipeline import Translator
@@ -149,6 +150,23 @@ def test_guide_runs_until_interrupted(saved_folder: Path) -> None:
     guide.send_signal(signal.SIGINT)
     out, err = guide.communicate(timeout=60)
     assert (guide.returncode, out, err) == (0, "", "")
+
+
+def test_parts_of_an_answer_do_not_wait_for_each_other() -> None:
+    async def served() -> int:
+        """Whether a connection sends small parts at once, as the server's own loop makes it."""
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        def met(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            done.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        with listen(0) as listener:
+            async with await asyncio.start_server(met, sock=listener) as server:
+                with socket.create_connection(server.sockets[0].getsockname()):
+                    return await done
+
+    assert asyncio.run(served()) != 0
 
 
 def test_taken_port_is_refused_in_words() -> None:
