@@ -50,6 +50,23 @@ const near = new IntersectionObserver(
   { rootMargin: NEAR },
 );
 
+/** Marks the section that is being read in the table of contents: the one that crosses the upper third of the window. */
+const reading = new IntersectionObserver(
+  entries => {
+    for (const { isIntersecting, target } of entries) {
+      const link = document.querySelector(`.contents a[href="#${target.id}"]`);
+      if (isIntersecting) link?.setAttribute("aria-current", "location");
+      else link?.removeAttribute("aria-current");
+    }
+  },
+  { rootMargin: "-33% 0px -66%" },
+);
+
+function watch() {
+  for (const node of document.querySelectorAll("figure[data-widget]")) near.observe(node);
+  for (const node of document.querySelectorAll("section")) reading.observe(node);
+}
+
 // Language: the prose is exchanged, the figures move over as they are.
 
 /** The piece of prose at the top of the window, or the one `at` a place: both languages have the same pieces. */
@@ -66,7 +83,7 @@ function speak(next) {
   const fresh = document.querySelector(`template[data-lang="${lang}"]`).content.cloneNode(true);
   for (const { node } of figures.values()) fresh.querySelector(`#${node.closest("section").id} [data-widget="${node.dataset.widget}"]`).replaceWith(node);
   document.getElementById("prose").replaceChildren(fresh);
-  for (const node of document.querySelectorAll("figure[data-widget]")) near.observe(node);
+  watch();
   for (const { model } of figures.values()) {
     model.set("lang", lang);
     model.set("strings", data.strings[lang]);
@@ -175,4 +192,4 @@ addEventListener("hashchange", follow);
 const met = meetModels();
 if (data.own.length) await met; // the figures begin with the reader's own model: which of them can use it, it says itself
 follow();
-for (const node of document.querySelectorAll("figure[data-widget]")) near.observe(node);
+watch();

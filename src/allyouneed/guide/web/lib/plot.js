@@ -11,9 +11,14 @@ const TICKS = 4;
  * options: { label, hint, key, name } where `name` is what the axis below counts; draw may give another one.
  * draw({ xs, series, logX, logY, digits, at, marks }): a series is { name, values } with null where it has none, `at` the
  * place of the cursor, `marks` are [{ x, name }] upright lines, `levels` are heights, each beside the series of its place.
+ * A series may name its `line`, one of five looks, of which 0 is attention's; without one it has that of its place.
  */
 export function plot(kit, options) {
   return new Plot(kit, options);
+}
+
+function look({ line }, at) {
+  return `line-${(line ?? at) % 5}`;
 }
 
 class Plot {
@@ -55,14 +60,14 @@ class Plot {
     this.lines.replaceChildren(
       ...this.#grid(),
       ...marks.map(({ x }) => svg("line", { class: "plot-mark", x1: this.#x(x), x2: this.#x(x), y1: 0, y2: 100, "vector-effect": "non-scaling-stroke" })),
-      ...levels.map((level, at) => svg("line", { class: `plot-level line-${at % 5}`, x1: 0, x2: 100, y1: this.#y(level), y2: this.#y(level), "vector-effect": "non-scaling-stroke" })),
+      ...levels.map((level, at) => svg("line", { class: `plot-level ${look(series[at], at)}`, x1: 0, x2: 100, y1: this.#y(level), y2: this.#y(level), "vector-effect": "non-scaling-stroke" })),
       ...series.flatMap((one, at) => this.#curve(one, at)),
     );
     this.left.replaceChildren(...this.#ticks().map(value => el("span", { vars: { "--y": `${this.#y(value)}%` } }, this.#short(value))));
     const shown = data.ticks ?? [xs[0], xs[Math.floor((xs.length - 1) / 2)], xs.at(-1)];
     this.below.replaceChildren(...shown.map(value => el("span", { vars: { "--x": `${this.#x(value)}%` } }, number(this.#kit.lang, value, 0))));
     keepFocus(this.legend, () =>
-      this.legend.replaceChildren(...(series.length > 1 || data.always ? series.map(({ name }, at) => el("span", {}, svg("svg", { class: `line-sample line-${at % 5}`, viewBox: "0 0 26 8", "aria-hidden": "true" }, svg("line", { x1: 1, x2: 25, y1: 4, y2: 4 })), name)) : [])),
+      this.legend.replaceChildren(...(series.length > 1 || data.always ? series.map((one, at) => el("span", {}, svg("svg", { class: `line-sample ${look(one, at)}`, viewBox: "0 0 26 8", "aria-hidden": "true" }, svg("line", { x1: 1, x2: 25, y1: 4, y2: 4 })), one.name)) : [])),
     );
     if (data.at !== undefined || this.#at !== null) this.#move(data.at ?? Math.min(this.#at, xs.length - 1), false);
   }
@@ -113,7 +118,7 @@ class Plot {
     return this.#ticks().map(value => svg("line", { class: "plot-grid", x1: 0, x2: 100, y1: this.#y(value), y2: this.#y(value), "vector-effect": "non-scaling-stroke" }));
   }
 
-  #curve({ values, faint }, at) {
+  #curve({ values, faint, line }, at) {
     const { xs, logY } = this.#data;
     let path = "";
     values.forEach((value, place) => {
@@ -121,7 +126,7 @@ class Plot {
       const before = place > 0 && values[place - 1] !== null && path;
       path += `${before ? "L" : "M"} ${this.#x(xs[place]).toFixed(3)} ${this.#y(value).toFixed(3)} `;
     });
-    return [svg("path", { class: `plot-line line-${at % 5}${faint ? " faint" : ""}`, d: path, fill: "none", "vector-effect": "non-scaling-stroke" })];
+    return [svg("path", { class: `plot-line ${look({ line }, at)}${faint ? " faint" : ""}`, d: path, fill: "none", "vector-effect": "non-scaling-stroke" })];
   }
 
   #listen() {

@@ -111,7 +111,7 @@ function draw(kit, result, parts) {
   });
   parts.facts.replaceChildren(
     ...missed(kit, result),
-    measure(t("encoder-layer.placement"), null, t(`encoder-layer.placement.${result.placement}`)),
+    measure(t("encoder-layer.placement"), t(`encoder-layer.placement.${result.placement}`)),
     measure(t("encoder-layer.width"), out("width", widths.d_model, 0)),
     measure(t("encoder-layer.heads"), out("heads", widths.heads, 0)),
   );

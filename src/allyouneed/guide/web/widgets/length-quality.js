@@ -5,6 +5,7 @@ import { action, cited, measure, part, told } from "../lib/parts.js";
 import { plot } from "../lib/plot.js";
 
 const KINDS = ["vector", "search"];
+const LINES = { vector: 1, search: 0 };
 const SOURCE = "bahdanau2015:table 1";
 
 function build(kit) {
@@ -68,7 +69,7 @@ function draw(kit, result, { curve, facts, paper, runner }) {
   const name = kind => t(`length-quality.${kind}`);
   const published = KINDS.map(kind => result.paper[kind]).filter(Boolean);
   curve.draw({
-    xs: result.lengths, series: KINDS.map(kind => ({ name: name(kind), values: result.curves[kind] })), low: 0, high: 100, digits: 1, ticks: result.lengths,
+    xs: result.lengths, series: KINDS.map(kind => ({ name: name(kind), values: result.curves[kind], line: LINES[kind] })), low: 0, high: 100, digits: 1, ticks: result.lengths,
     levels: published.map(({ bleu }) => bleu),
   });
   paper.replaceChildren(...(published.length ? [t("length-quality.published"), " ", ...published.flatMap(({ name, bleu }) => [`${name} `, cited(kit, bleu, SOURCE, 2), " "])] : []));

@@ -6,6 +6,7 @@ import { formula, measure, part, told } from "../lib/parts.js";
 import { plot } from "../lib/plot.js";
 import { pieces } from "../lib/text.js";
 
+const LINES = { recurrent: 1, convolution: 2, attention: 0, restricted: 3 };
 const SLOPES = [1.2, 2.3]; // between which the time of self-attention should grow
 
 function build(kit) {
@@ -54,7 +55,7 @@ function draw(kit, result, parts) {
   const head = ["", "operations", "sequential", "path"].map(name => el("th", { scope: "col" }, name && t(`path-length.${name}`)));
   const row = ({ kind }) => el("tr", {}, el("th", { scope: "row" }, t(`path-length.kind.${kind}`)), ["operations", "sequential", "path"].map(name => el("td", {}, formula(t(`path-length.formula.${kind}.${name}`)))));
   parts.table.replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows.map(row))));
-  const curves = found => Object.entries(found).map(([kind, values]) => ({ name: t(`path-length.kind.${kind}`), values }));
+  const curves = found => Object.entries(found).map(([kind, values]) => ({ name: t(`path-length.kind.${kind}`), values, line: LINES[kind] }));
   parts.curve.draw({ xs: lengths, logX: true, logY: true, digits: 2, ticks: lengths, series: curves(times) });
   parts.memory.draw({ xs: lengths, logX: true, logY: true, digits: 0, ticks: lengths, series: curves(result.memory) });
   const slope = exponents.attention;
