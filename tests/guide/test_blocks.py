@@ -9,7 +9,7 @@ import torch
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets import WIDGETS
 from allyouneed.guide.widgets.base import FigureError
-from allyouneed.guide.widgets.encoder_layer import fresh, gradients
+from allyouneed.guide.widgets.encoder_layer import fresh, gradients, through
 from allyouneed.guide.widgets.many_heads import contributions, without_head
 from allyouneed.guide.widgets.removal import without_box
 from allyouneed.guide.widgets.self_attention import look
@@ -179,9 +179,9 @@ def test_loss_without_a_box(models: Models, own: str) -> None:
 
 @pytest.mark.parametrize("placement", ["pre", "post"])
 def test_boxes_are_taken_out_one_by_one(placement: Any) -> None:
-    layer = fresh(placement, "relu", 2).encoder[0]
+    layer = fresh(placement, "relu").encoder[0]
     residual: Any = layer.residuals[1]
-    x = torch.randn(1, 3, 256, generator=torch.Generator().manual_seed(0))
+    x = torch.randn(1, 3, 128, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         inner: Any = layer.feed_forward
         whole = residual(x, inner)
@@ -201,13 +201,19 @@ def test_post_norm_boxes_are_normalised_last(models: Models) -> None:
     assert cells.std(-1) == pytest.approx(np.ones(len(cells)), abs=1e-2)
 
 
+def test_shallow_model_is_the_first_layers_of_the_deepest() -> None:
+    model, tokens = fresh("pre", "gelu"), torch.arange(9)[None]
+    assert torch.equal(through(model, tokens, 12), model.encode(tokens).states)
+    assert not torch.equal(through(model, tokens, 11), model.encode(tokens).states)
+
+
 def test_gradients_stay_large_after_the_sum_and_shrink_with_depth_before_it(models: Models) -> None:
     shallow, deep = (ask("block", models, layers=layers, activation="relu")["gradients"] for layers in (3, 12))
     assert deep["post"] == pytest.approx(gradients("post", "relu", 12), rel=1e-4)
     assert deep["pre"][-1] < 0.7 * shallow["pre"][-1]
     assert deep["post"][-1] > 0.8 * shallow["post"][-1]
     assert deep["post"][-1] > 2 * deep["pre"][-1]
-    assert fresh("pre", "swiglu", 2).config.d_ff == 4 * 256 * 2 // 3  # three matrices of the size of two
+    assert fresh("pre", "swiglu").config.d_ff == 4 * 128 * 2 // 3  # three matrices of the size of two
 
 
 def test_one_token_has_no_heads_to_compare(models: Models) -> None:

@@ -1,6 +1,7 @@
 """The decoder writes a translation word by word, and at each step looks back at the source."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import torch
@@ -12,6 +13,7 @@ from allyouneed.guide.widgets.base import Inputs, Widget, any_model, pooled
 from allyouneed.guide.widgets.examples import example
 from allyouneed.guide.widgets.heads import Places
 from allyouneed.guide.widgets.texts import covering, encoded, named, readable
+from allyouneed.lens.attention import Attention
 from allyouneed.models.interface import Steps
 from allyouneed.parts.attention import attention_weights, naive_attend
 from allyouneed.pipeline import Translator
@@ -60,6 +62,16 @@ def write(model: Steps, memory: Any, longest: int, random: torch.Generator | Non
     return Written(tokens, probabilities)
 
 
+@lru_cache(maxsize=32)  # a step moves along one and the same translation
+def translated(pipe: Translator, source: tuple[int, ...], seed: int | None) -> tuple[Written, Attention]:
+    """A source's translation, drawn with a seed or by the likeliest token, and what the model looked at."""
+    memory = encode(pipe.model, pipe.tokenizer, [source])
+    longest = min(LONGEST_ANSWER, 2 * len(source) + 20, pipe.config.max_length)
+    random = None if seed is None else torch.Generator().manual_seed(seed)
+    written = write(pipe.model, memory, longest, random)
+    return written, pipe.look(source, [token for token in written.tokens if token != EOS])
+
+
 def claims(tokenizer: Vocabulary, source: list[int], tokens: list[int], weights: Tensor) -> list[dict[str, Any]]:
     """For each pair of words that stands in both sentences: the share of its look that the word gives to its source."""
     found: list[dict[str, Any]] = []
@@ -76,13 +88,9 @@ def claims(tokenizer: Vocabulary, source: list[int], tokens: list[int], weights:
 def compute(inputs: CrossAttentionInputs, models: Models) -> dict[str, Any]:
     """The whole translation, the next-token distribution at one step, and where each step looks."""
     with models.use(inputs.model, Translator) as pipe:
-        model, tokenizer = pipe.model, pipe.tokenizer
-        source = encoded(tokenizer, inputs.source or example(pipe).source, "source", model.config.max_length - 1)
-        memory = encode(model, tokenizer, [source])
-        longest = min(LONGEST_ANSWER, 2 * len(source) + 20, model.config.max_length)
-        random = torch.Generator().manual_seed(inputs.seed) if inputs.choose == "sample" else None
-        written = write(model, memory, longest, random)
-        view = pipe.look(source, [token for token in written.tokens if token != EOS])
+        tokenizer = pipe.tokenizer
+        source = encoded(tokenizer, inputs.source or example(pipe).source, "source", pipe.config.max_length - 1)
+        written, view = translated(pipe, tuple(source), inputs.seed if inputs.choose == "sample" else None)
     places = Places.within(inputs.layer, inputs.head, view.lookups["cross"])
     # Row t is the look at the choice of token t; an unfinished text has one row more.
     weights = view["cross", places.layer, "mean" if places.head < 0 else places.head][: len(written.tokens)]

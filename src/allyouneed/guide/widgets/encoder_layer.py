@@ -13,7 +13,7 @@ from allyouneed.guide.widgets.many_heads import Trial
 from allyouneed.guide.widgets.removal import without_box, without_way_around
 from allyouneed.guide.widgets.self_attention import EXAMPLE
 from allyouneed.guide.widgets.texts import encoded, named, row
-from allyouneed.models.layers import Layer, Stack
+from allyouneed.models.layers import Layer, Look, Stack
 from allyouneed.models.transformer import Transformer, TransformerConfig
 from allyouneed.parts.block import Residual
 from allyouneed.parts.feedforward import FeedForward
@@ -21,9 +21,10 @@ from allyouneed.pipeline import LanguageModel, Pipeline, Translator
 from allyouneed.tasks.hypotheses import encode
 
 LONGEST_SENTENCE = 64  # tokens
-WIDTH, HEADS, INNER = 256, 4, 4  # of the fresh models; the inner width is so many times the outer
+WIDTH, HEADS, INNER = 128, 4, 4  # of the fresh models; the inner width is so many times the outer
+DEEPEST = 12  # of the fresh models
 VOCABULARY = 1000
-TOKENS = 64  # that a fresh model guesses where gradients are measured
+TOKENS = 32  # that a fresh model guesses where gradients are measured
 Block = Literal["model", "post", "pre"]
 Activation = Literal["relu", "gelu", "swiglu"]
 
@@ -35,7 +36,7 @@ class EncoderLayerInputs(Inputs):
 
     block: Block = "model"
     activation: Activation = "relu"
-    layers: int = Field(6, ge=1, le=12)
+    layers: int = Field(6, ge=1, le=DEEPEST)
     layer: int = Field(0, ge=0, le=127)
     box: int = Field(1, ge=1, le=8)
     sentence: str = Field("", max_length=2000)
@@ -49,7 +50,7 @@ class BlockInputs(EncoderLayerInputs):
     activation: Activation = "swiglu"
 
 
-def fresh_config(block: str, activation: Activation, layers: int) -> TransformerConfig:
+def fresh_config(block: str, activation: Activation) -> TransformerConfig:
     """An encoder that nobody has trained."""
     return TransformerConfig(
         vocab_size=VOCABULARY,
@@ -57,7 +58,7 @@ def fresh_config(block: str, activation: Activation, layers: int) -> Transformer
         n_heads=HEADS,
         # A gate is a third matrix: two thirds of the width keep the number of parameters (Shazeer 2020, section 3.1).
         d_ff=INNER * WIDTH * 2 // 3 if activation == "swiglu" else INNER * WIDTH,
-        n_encoder_layers=layers,
+        n_encoder_layers=DEEPEST,
         n_decoder_layers=0,
         max_length=LONGEST_SENTENCE,
         norm_placement="post" if block == "post" else "pre",
@@ -69,11 +70,19 @@ def fresh_config(block: str, activation: Activation, layers: int) -> Transformer
 
 
 @lru_cache(maxsize=8)
-def fresh(block: str, activation: Activation, layers: int) -> Transformer:
-    """A model of that config, always from the same seed."""
+def fresh(block: str, activation: Activation) -> Transformer:
+    """A model of that config, always from the same seed: the deepest, of which a shallower one is the first layers."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
-        return Transformer(fresh_config(block, activation, layers)).eval()
+        return Transformer(fresh_config(block, activation)).eval()
+
+
+def through(model: Transformer, tokens: Tensor, layers: int) -> Tensor:
+    """What the first layers of a fresh model make of tokens, its final norm after them: [B, T] -> [B, T, D]."""
+    x = model.encoder_inputs(tokens, torch.arange(tokens.shape[1]), model.embedding)
+    for layer in model.encoder.layers[:layers]:
+        x = layer(x, Look())
+    return model.encoder_norm(x)
 
 
 def order_of(layer: Layer) -> list[tuple[str, nn.Module | None]]:
@@ -139,12 +148,12 @@ def gradients(block: str, activation: Activation, layers: int) -> list[float]:
     """The size of the gradient of each layer's last matrix before any training, by the loss of guessing random tokens
     (as in Xiong 2020, figure 3).
     """
-    model = fresh(block, activation, layers)
+    model = fresh(block, activation)
     tokens = torch.randint(VOCABULARY, (2, 1, TOKENS), generator=torch.Generator().manual_seed(2))
     with torch.enable_grad():
-        logits = model.logits(model.encode(tokens[0]).states)
+        logits = model.logits(through(model, tokens[0], layers))
         loss = nn.functional.cross_entropy(logits.flatten(0, 1), tokens[1].flatten())
-        weights = [cast(FeedForward, layer.feed_forward).outer.weight for layer in model.encoder]
+        weights = [cast(FeedForward, layer.feed_forward).outer.weight for layer in model.encoder.layers[:layers]]
         found = torch.autograd.grad(loss, weights)
     return [gradient.norm().item() for gradient in found]
 
@@ -182,11 +191,11 @@ def compute(inputs: EncoderLayerInputs, models: Models) -> dict[str, Any]:
         written = encoded(pipe.tokenizer, inputs.sentence or EXAMPLE, "sentence", longest)
         ids, model, run = trained(inputs, pipe, written)
         tokens, sentence = named(pipe.tokenizer, ids), pipe.tokenizer.decode(written)
+        depth = len(stack_of(model))
         if inputs.block != "model":
-            model = fresh(inputs.block, inputs.activation, inputs.layers)
-            run = partial(model.encode, row([token % VOCABULARY for token in ids]))
-        stack = stack_of(model)
-        number = min(inputs.layer, len(stack) - 1)
+            model, depth = fresh(inputs.block, inputs.activation), inputs.layers
+            run = partial(through, model, row([token % VOCABULARY for token in ids]), depth)
+        stack, number = stack_of(model), min(inputs.layer, depth - 1)
         boxes = walk(stack[number], run)
         box = min(inputs.box, len(boxes))
         loss = missed(stack[number], box - 1, Trial.of(pipe, written, ids)) if inputs.block == "model" else None
@@ -202,7 +211,7 @@ def compute(inputs: EncoderLayerInputs, models: Models) -> dict[str, Any]:
         "entering": size(boxes[0]["x"]),
         "shape": list(boxes[0]["x"].shape),
         "cells": boxes[box - 1]["tensor"],
-        "widths": {"d_model": config.d_model, "d_ff": config.d_ff, "layers": len(stack), "heads": config.n_heads},
+        "widths": {"d_model": config.d_model, "d_ff": config.d_ff, "layers": depth, "heads": config.n_heads},
         "placement": config.norm_placement,
         "norm": config.norm,
         "activation": "swiglu" if config.gated else config.activation,
@@ -210,7 +219,7 @@ def compute(inputs: EncoderLayerInputs, models: Models) -> dict[str, Any]:
         "gradients": curves(inputs.activation, inputs.layers),
         "model": models.card(inputs.model),
         "used": {"box": box, "layer": number},
-        "limits": {"box": len(boxes), "layer": len(stack) - 1},
+        "limits": {"box": len(boxes), "layer": depth - 1},
     }
 
 
