@@ -112,7 +112,7 @@ class _Scan(torch.autograd.Function):
         for t in range(len(grad_given) - 1, -1, -1):
             rest = tape.retreat(t, grad + upstream[t], grad_given[t], grad_told[t, :, :width])
             grad_found[t].addmm_(grad_given[t], context)
-            seen = torch.bmm(values, grad_found[t][:, :, None])[:, :, 0].mul_(weights[t])
+            seen = torch.bmm(grad_found[t][:, None], values.transpose(1, 2))[:, 0].mul_(weights[t])
             scores = seen.sub_(weights[t] * seen.sum(1, keepdim=True))  # [B, S]
             torch.add(keys, queries[t][:, None], out=inside).tanh_()
             grad_direction.addmv_(inside.flatten(0, 1).t(), scores.flatten())
