@@ -6,10 +6,10 @@ import { keepFocus, walk } from "./picks.js";
 /**
  * rows: { label, key, value, share, digits, marked?, pick?, look? }; `share` is the bar's length, 0 to 1, or -1 to 1 if
  * signed. A row with `pick` can be chosen by click and Enter, up and down lead from one to the next, and `look` is called
- * while pointer or focus is on it.
+ * while pointer or focus is on it. Rows that may be very many stand in a list that `scrolls`.
  */
-export function bars(kit, { label, signed = false }) {
-  const list = el("div", { class: signed ? "bars signed" : "bars", role: "list", "aria-label": label });
+export function bars(kit, { label, signed = false, scrolls = false }) {
+  const list = el("div", { class: `bars${signed ? " signed" : ""}${scrolls ? " scrolls" : ""}`, role: "list", "aria-label": label, tabindex: scrolls ? 0 : null });
   list.addEventListener("keydown", event => walk([...list.querySelectorAll("button")], event, { ArrowUp: -1, ArrowDown: 1 }));
   return {
     node: list,

@@ -169,8 +169,13 @@ function modelChip(kit, card) {
     "details",
     { class: "chip", data: { model: card.name } },
     el("summary", {}, `${kit.t("frame.model")} `, el("b", {}, card.name), size),
-    el("div", { class: "card", tabindex: 0 }, card.card || kit.t("frame.no-card")),
+    el("div", { class: "card", tabindex: 0 }, headed(card.card || kit.t("frame.no-card"))),
   );
+}
+
+/** A card as it was written, its headings made to stand out. */
+function headed(text) {
+  return text.split(/^(#+ .*)$/m).map((piece, at) => (at % 2 ? el("strong", {}, piece) : piece));
 }
 
 /** A number as the document keeps it, in full. */

@@ -63,8 +63,9 @@ class Plot {
       ...levels.map((level, at) => svg("line", { class: `plot-level ${look(series[at], at)}`, x1: 0, x2: 100, y1: this.#y(level), y2: this.#y(level), "vector-effect": "non-scaling-stroke" })),
       ...series.flatMap((one, at) => this.#curve(one, at)),
     );
-    this.left.replaceChildren(...this.#ticks().map(value => el("span", { vars: { "--y": `${this.#y(value)}%` } }, this.#short(value))));
-    const shown = data.ticks ?? [xs[0], xs[Math.floor((xs.length - 1) / 2)], xs.at(-1)];
+    const heights = this.#ticks();
+    this.left.replaceChildren(...heights.map(value => el("span", { vars: { "--y": `${this.#y(value)}%` } }, this.#short(value, heights))));
+    const shown = data.ticks ?? [...new Set([xs[0], xs[Math.floor((xs.length - 1) / 2)], xs.at(-1)])];
     this.below.replaceChildren(...shown.map(value => el("span", { vars: { "--x": `${this.#x(value)}%` } }, number(this.#kit.lang, value, 0))));
     keepFocus(this.legend, () =>
       this.legend.replaceChildren(...(series.length > 1 || data.always ? series.map((one, at) => el("span", {}, svg("svg", { class: `line-sample ${look(one, at)}`, viewBox: "0 0 26 8", "aria-hidden": "true" }, svg("line", { x1: 1, x2: 25, y1: 4, y2: 4 })), one.name)) : [])),
@@ -108,8 +109,10 @@ class Plot {
     return found;
   }
 
-  #short(value) {
-    const places = value === 0 || Math.abs(value) >= 10 ? 0 : Math.min(6, Math.max(0, Math.ceil(1 - Math.log10(Math.abs(value)))));
+  /** The name of a height, with as many decimals as tell it from the next, which is less far away where it is small. */
+  #short(value, heights) {
+    const next = this.#data.logY ? value / 10 : Math.abs(heights.at(-1) - heights.at(-2));
+    const places = Math.min(6, Math.max(0, Math.ceil(-Math.log10(next || 1) - 1e-9)));
     const format = new Intl.NumberFormat(this.#kit.lang, { maximumFractionDigits: places, notation: Math.abs(value) >= 1e5 ? "compact" : "standard" });
     return format.format(value).replace("-", "−");
   }

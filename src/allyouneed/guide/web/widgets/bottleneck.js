@@ -10,12 +10,12 @@ import { tokenChip, tokenText } from "../lib/tokens.js";
 function build(kit) {
   const { t } = kit;
   const parts = {
-    tokens: el("div", { class: "tokens small" }),
+    tokens: el("div", { class: "tokens small", tabindex: 0, role: "group", "aria-label": t("bottleneck.read") }),
     own: el("div", { class: "vector-boxes" }),
     book: el("div", { class: "vector-boxes" }),
     written: el("p", { class: "whole" }),
     facts: el("dl", { class: "measures" }),
-    left: bars(kit, { label: t("bottleneck.left") }),
+    left: bars(kit, { label: t("bottleneck.left"), scrolls: true }),
     curve: plot(kit, { label: t("bottleneck.first"), hint: t("bottleneck.first-help"), key: "first", name: t("bottleneck.words"), height: 150 }),
     recall: plot(kit, { label: t("bottleneck.recall"), hint: t("bottleneck.recall-help"), key: "recall", name: t("bottleneck.place"), height: 170 }),
   };

@@ -5,7 +5,7 @@ import { el, svg } from "../lib/dom.js";
 import { cited, measure, part } from "../lib/parts.js";
 import { pieces } from "../lib/text.js";
 
-const [LINE, ABOVE, BELOW, PAD] = [90, 86, 42, 26]; // the line stands LINE from the top
+const [LINE, BELOW, PAD] = [58, 42, 26]; // the line stands LINE from the top, with room for an arc
 const WIDE = 640; // of the drawing until it is on the page
 const NAMED = 22; // pixels between two words with room for their names
 
@@ -57,9 +57,9 @@ function measuredOf(kit, { measured, paper }, way) {
   );
 }
 
-/** A number of steps. */
+/** A number of steps, or one step. */
 function steppedOut(kit, key, value, digits) {
-  return pieces(kit.t, "reversal.counted", { steps: kit.out(key, value, digits) });
+  return pieces(kit.t, value === 1 ? "reversal.counted-one" : "reversal.counted", { steps: kit.out(key, value, digits) });
 }
 
 /** The paper's number for the same, where it has one. */
@@ -76,15 +76,15 @@ function drawChain(kit, chain, { inputs, used }) {
   const wide = chain.clientWidth || WIDE;
   const gap = (wide - 2 * PAD) / (2 * n - 1);
   const [x, y] = [at => PAD + at * gap, LINE];
-  const above = way === "attention" ? ABOVE : 24;
-  chain.setAttribute("viewBox", `0 ${LINE - above} ${wide} ${above + BELOW}`);
+  chain.setAttribute("viewBox", `0 0 ${wide} ${LINE + BELOW}`);
   const [from, to] = [source.indexOf(word), n + word - 1];
   const size = Math.min(15, gap * 0.42);
-  const path = way === "attention" ? `M ${x(from)} ${y - size} C ${x(from)} ${y - 70}, ${x(to)} ${y - 70}, ${x(to)} ${y - size}` : `M ${x(from)} ${y} H ${x(to)}`;
+  const path = way === "attention" ? `M ${x(from)} ${y - size} C ${x(from)} ${y - LINE}, ${x(to)} ${y - LINE}, ${x(to)} ${y - size}` : `M ${x(from)} ${y} H ${x(to)}`;
   const node = (name, at) => {
     const chosen = at === from || at === to;
+    const passed = way !== "attention" && at > from && at < to;
     return [
-      svg("circle", { class: `chain-node ${at < n ? "read" : "written"}${chosen ? " chosen" : ""}`, cx: x(at), cy: y, r: size }),
+      svg("circle", { class: `chain-node ${at < n ? "read" : "written"}${chosen ? " chosen" : ""}${passed ? " passed" : ""}`, cx: x(at), cy: y, r: size }),
       (chosen || gap >= NAMED) && svg("text", { class: "chain-name", x: x(at), y: y + size + 18, "text-anchor": gap >= NAMED ? "middle" : at === from ? "end" : "start", "font-size": 14 }, name),
     ];
   };

@@ -22,6 +22,7 @@ function build(kit) {
     place: el("h3", {}),
     rank: el("p", { class: "hint" }),
     totals: el("dl", { class: "measures" }),
+    foreign: el("p", { class: "hint" }, t("sentences.foreign")),
   };
   const show = at => kit.result() && alternatives(kit, parts, at ?? kit.result().used.token - 1);
   const rewrite = words => {
@@ -31,6 +32,11 @@ function build(kit) {
     kit.put({ sentences: lines.join("\n"), token: 0 });
   };
   const stretch = () => kit.put({ sentences: kit.result().apart.join("\n"), selected: 1, token: 0 });
+  const speak = () => {
+    const { sentences, reader } = kit.result().other;
+    kit.put({ sentences: sentences.join("\n"), reader, selected: 1, token: 0 });
+  };
+  parts.other = action(kit, "sentences", "", speak, { class: "speak" });
   parts.words = swap(kit, { label: t("sentences.swap"), field: "sentences", swapped: rewrite });
   parts.tokens = picks(kit, { label: t("sentences.steps"), pick: at => kit.set("token", at + 1), look: show });
   return {
@@ -38,7 +44,7 @@ function build(kit) {
       "div",
       { class: "sentences" },
       part(t("sentences.bars"), parts.bars.node, parts.axis, parts.axisName, parts.reason),
-      part(t("sentences.swap"), parts.words.node, el("p", { class: "hint" }, t("sentences.swap-help")), action(kit, "sentences", t("sentences.stretch"), stretch, { class: "stretch" })),
+      part(t("sentences.swap"), parts.words.node, el("p", { class: "hint" }, t("sentences.swap-help")), action(kit, "sentences", t("sentences.stretch"), stretch, { class: "stretch" }), " ", parts.other, parts.foreign),
       part(t("sentences.steps"), parts.tokens.node, parts.steps),
       el("div", { class: "part" }, parts.place, parts.top.node, parts.rank),
       parts.totals,
@@ -77,6 +83,8 @@ function draw(kit, result, parts) {
   parts.axis.replaceChildren(...result.ticks.map((value, at) => out(`tick.${at}`, value, 0)));
   parts.axisName.textContent = t(`sentences.axis.${unit}`);
   parts.words.draw(result.lines[selected - 1].text);
+  parts.other.textContent = t(`sentences.examples-${result.other.language}`);
+  parts.foreign.hidden = !result.foreign;
   parts.steps.textContent = t(`sentences.notes.${unit}`);
   reason(kit, parts, selected - 1);
   parts.tokens.draw(
