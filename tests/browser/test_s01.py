@@ -39,6 +39,27 @@ def test_order_of_the_words_is_told_apart(visit: Callable[..., Any], lang: str) 
     assert lengths == sorted(lengths, reverse=True)
 
 
+def test_korean_is_counted(visit: Callable[..., Any]) -> None:
+    reader = visit("/?lang=ko")
+    figure = reader.figure(NAME)
+    figure.locator("button.speak").click()
+    reader.wait(NAME)
+    assert "쥐는 치즈를 먹었어요." in figure.locator(".bars").first.inner_text()
+    mouse, cheese, jumble = reader.values(NAME, "sentence.").values()
+    assert 1 > mouse > cheese > jumble > 0
+    foreign = figure.locator(".hint", has_text=reader.text("sentences.foreign"))
+    assert not foreign.is_visible()
+    figure.locator("button.stretch").click()
+    reader.wait(NAME)
+    assert figure.locator(".claim").last.get_attribute("data-holds") == "false"
+    reader.set(NAME, {"reader": "model"})
+    assert foreign.is_visible()
+    figure.locator("button.speak").click()
+    reader.wait(NAME)
+    assert "The mouse ate the cheese." in figure.locator(".bars").first.inner_text()
+    assert not foreign.is_visible()
+
+
 @LANGUAGES
 def test_steps_add_up_to_the_sentence(visit: Callable[..., Any], site: Any, lang: str) -> None:
     reader = visit(f"/?lang={lang}#s1.sentences?unit=log2&selected=2")

@@ -26,8 +26,8 @@ def number(value: float | list[float]) -> float:
 
 
 def test_sentences_have_the_librarys_own_probabilities(models: Models, language_model: LanguageModel) -> None:
-    result = ask(models, sentences="\n".join([*EXAMPLES, TEXT]), unit="log2", selected=4)
-    scores = language_model.score([*EXAMPLES, TEXT])
+    result = ask(models, sentences="\n".join([*EXAMPLES["en"].sentences, TEXT]), unit="log2", selected=4)
+    scores = language_model.score([*EXAMPLES["en"].sentences, TEXT])
     assert [line["value"] for line in result["lines"]] == pytest.approx(
         [score.total / math.log(2) for score in scores], rel=1e-5
     )

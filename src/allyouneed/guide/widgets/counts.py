@@ -4,18 +4,25 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from allyouneed.pipeline import LanguageModel, NGramModel
+from allyouneed.pipeline import NGramModel
 from allyouneed.text import everyday
 from allyouneed.text.vocabulary import Vocabulary
 
 SENTENCES = 8000
+HANGUL = re.compile("[가-힣]")
 WORD = re.compile(r"[^\W\d_]+")
 CARD = """# N-grams, counted here
 
-How often each token followed the {before} before it in {sentences:,} sentences of the everyday grammar (en, train
-frames, seed 1), smoothed as by Kneser and Ney (interpolated, modified: Chen & Goodman 1999), in the tokens of {name}.
+How often each token followed the {before} before it in {sentences:,} sentences of the everyday grammar ({language},
+train frames, seed 1), smoothed as by Kneser and Ney (interpolated, modified: Chen & Goodman 1999), in the tokens of
+{name}.
 Nothing further back can change its mind.
 """
+
+
+def language_of(text: str) -> str:
+    """Korean if a letter of it is."""
+    return "ko" if HANGUL.search(text) else "en"
 
 
 @lru_cache
@@ -38,17 +45,17 @@ def unknown(text: str, language: str = "en") -> list[str]:
 
 
 @lru_cache(maxsize=8)
-def counted(tokenizer: Vocabulary, order: int) -> NGramModel:
-    """The n-gram model over so many tokens, in the tokens of the model that it stands beside."""
-    return NGramModel.train(texts(), order=order, tokenizer=tokenizer)
+def counted(tokenizer: Vocabulary, order: int, language: str = "en") -> NGramModel:
+    """The n-gram model over so many tokens of a language, in the tokens of the model that it stands beside."""
+    return NGramModel.train(texts(language), order=order, tokenizer=tokenizer)
 
 
-def card(pipe: NGramModel, beside: LanguageModel, order: int) -> dict[str, Any]:
+def card(pipe: NGramModel, beside: str, order: int, language: str) -> dict[str, Any]:
     """What the chip says of it."""
     return {
         "name": f"{order}-gram",
         "own": False,
         "line": "ngram-decoder",
         "parameters": sum(parameter.numel() for parameter in pipe.model.parameters()),
-        "card": CARD.format(before=order - 1, sentences=SENTENCES, name=beside.name),
+        "card": CARD.format(before=order - 1, sentences=SENTENCES, language=language, name=beside),
     }

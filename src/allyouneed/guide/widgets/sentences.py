@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from pydantic import Field
@@ -11,11 +11,12 @@ from torch import Tensor, nn
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import FigureError, Inputs, Widget, any_model
-from allyouneed.guide.widgets.counts import card, counted
+from allyouneed.guide.widgets.counts import card, counted, language_of
 from allyouneed.guide.widgets.texts import covering, encoded, named, row
 from allyouneed.models.ngram import NGram
+from allyouneed.models.recurrent import Recurrent
 from allyouneed.models.transformer import Transformer
-from allyouneed.pipeline import LanguageModel
+from allyouneed.pipeline import LanguageModel, NGramModel, Translator
 from allyouneed.text.vocabulary import Vocabulary
 
 LONGEST_TEXT = 8000  # characters of all sentences together
@@ -25,27 +26,56 @@ SHOWN = 5
 READABLE = 0.001  # smaller chances are written as a power of ten
 LARGEST_SURPRISE = 20.0  # bits, where the bar over a token has its full height
 LAST_WORDS = 40  # characters before a token, as its title says them
-EXAMPLES = ("The mouse ate the cheese.", "The cheese ate the mouse.", "Mouse the the cheese ate.")
-APART = ("The mouse in the old house ate the cheese.", "The cheese in the old house ate the mouse.")
-TOLD = "ate"  # the word that what stood first should tell
+DEFAULT = "zoo:lm-en"
+# No language model of Korean ships. Its sentences are counted in the tokens of the translator that writes it.
+KOREAN = "zoo:rnnencdec-en-ko"
 
 Reader = Literal["model", "counts"]
 Unit = Literal["p", "log2", "perplexity"]
 Number = float | tuple[float, int]  # a mantissa and its power of ten, where it is too small to be read otherwise
 
 
+class Examples(NamedTuple):
+    """Sentences of a language, the likelier first; two with words between the subject and the verb; that verb, which
+    what stood first should tell; and who reads the language.
+    """
+
+    sentences: tuple[str, ...]
+    apart: tuple[str, str]
+    verb: str
+    reader: Reader
+
+
+EXAMPLES = {
+    "en": Examples(
+        ("The mouse ate the cheese.", "The cheese ate the mouse.", "Mouse the the cheese ate."),
+        ("The mouse in the old house ate the cheese.", "The cheese in the old house ate the mouse."),
+        "ate",
+        "model",
+    ),
+    "ko": Examples(
+        ("쥐는 치즈를 먹었어요.", "치즈는 쥐를 먹었어요.", "먹었어요 쥐는 치즈를."),
+        # The object stands beside the verb and is the same, so that the subject alone could tell.
+        ("쥐는 오래된 집에서 치즈를 먹었어요.", "문은 오래된 집에서 치즈를 먹었어요."),
+        "먹었어요",
+        "counts",
+    ),
+}
+
+
 class SentencesInputs(Inputs):
-    """One to five `sentences`, a line each, read by the model or by counts of `order` tokens. `selected` counts them
+    """One to five `sentences`, a line each, read by the model or by counts of `order` tokens, which are those of Korean
+    where a letter of the sentences is Korean. `selected` counts them
     from 1, and `token` the tokens of the selected one from 1; token 0 stands for the least likely.
     """
 
-    sentences: str = Field("\n".join(EXAMPLES), max_length=LONGEST_TEXT)
+    sentences: str = Field("\n".join(EXAMPLES["en"].sentences), max_length=LONGEST_TEXT)
     unit: Unit = "p"
     reader: Reader = "model"
     order: int = Field(3, ge=2, le=4)
     selected: int = Field(1, ge=1, le=MOST)
     token: int = Field(0, ge=0, le=LONGEST_SENTENCE)
-    model: str = any_model("zoo:lm-en", "decoder", "mamba-decoder", "recurrent-decoder", "ngram-decoder")
+    model: str = any_model(DEFAULT, "decoder", "mamba-decoder", "recurrent-decoder", "ngram-decoder")
 
 
 def distributions(model: Transformer, states: Tensor) -> Tensor:
@@ -148,27 +178,39 @@ def scale(unit: Unit, readings: list[Reading]) -> tuple[list[float], list[Number
     return (shares, [(1.0, end), (1.0, end // 2), 1.0]) if unit == "p" else (shares, [float(end), end / 2, 0.0])
 
 
-def claims(lines: list[str], readings: list[Reading], tokenizer: Vocabulary) -> list[dict[str, Any]]:
+def claims(
+    lines: list[str], readings: list[Reading], tokenizer: Vocabulary, examples: Examples
+) -> list[dict[str, Any]]:
     """Of two neighbours among the examples the first should be likelier, and by so many bits it is. Where other words
     stand between, what stood first should still be told by the chance of the verb.
     """
     by_line = dict(zip(lines, readings, strict=True))
     found: list[dict[str, Any]] = []
-    for word, origin in (*pairwise(EXAMPLES), APART):
+    for word, origin in (*pairwise(examples.sentences), examples.apart):
         if word in by_line and origin in by_line:
             gain = by_line[word].total - by_line[origin].total
             found.append({"key": "sentences.claim", "word": word, "origin": origin, "value": gain, "holds": gain > 0})
-    if set(APART) <= set(by_line):
-        first, second = (surprise(by_line[line], tokenizer) for line in APART)
-        moved = abs(first - second)
-        found.append({"key": "sentences.claim-far", "word": TOLD, "origin": "", "value": moved, "holds": moved > 0})
+    if set(examples.apart) <= set(by_line):
+        first, second = (surprise(by_line[line], tokenizer, examples.verb) for line in examples.apart)
+        moved, verb = abs(first - second), examples.verb
+        found.append({"key": "sentences.claim-far", "word": verb, "origin": "", "value": moved, "holds": moved > 0})
     return found
 
 
-def surprise(reading: Reading, tokenizer: Vocabulary) -> float:
-    """What the verb costs in a sentence, in bits."""
-    places = covering(tokenizer, reading.ids[reading.first :], TOLD)
+def surprise(reading: Reading, tokenizer: Vocabulary, word: str) -> float:
+    """What a word costs in a sentence, in bits."""
+    places = covering(tokenizer, reading.ids[reading.first :], word)
     return -math.fsum(reading.steps[place] for place in places)
+
+
+def counting(models: Models, beside: LanguageModel, order: int, language: str) -> tuple[NGramModel, dict[str, Any]]:
+    """The counts of a language, in the tokens of the model that knows it, and what the chip says of them."""
+    if language == "en":
+        counts, name = counted(beside.tokenizer, order), beside.name
+    else:
+        with models.use(KOREAN, Translator, Recurrent) as writer:
+            counts, name = counted(writer.tokenizer, order, language), writer.name
+    return counts, card(counts, name, order, language)
 
 
 @torch.no_grad()
@@ -177,16 +219,18 @@ def compute(inputs: SentencesInputs, models: Models) -> dict[str, Any]:
     lines = [line.strip() for line in inputs.sentences.split("\n")]
     if len(lines) > MOST:
         raise FigureError("error.lines", "sentences", most=MOST)
+    language = language_of(inputs.sentences)
+    other = EXAMPLES["en" if language == "ko" else "ko"]
     with models.use(inputs.model, LanguageModel, nn.Module) as loaded:
-        counts = counted(loaded.tokenizer, inputs.order) if inputs.reader == "counts" else None
-        pipe = counts or loaded
+        pipe, chip = loaded, None
+        if inputs.reader == "counts":
+            pipe, chip = counting(models, loaded, inputs.order, language)
         readings = [read(pipe, line) for line in lines]
         selected = min(inputs.selected, len(lines))
         chosen = readings[selected - 1]
         steps = along(pipe, chosen, inputs.unit)
         names = [named(pipe.tokenizer, reading.ids) for reading in readings]
-        found = claims(lines, readings, pipe.tokenizer)
-        chip = card(counts, loaded, inputs.order) if counts else None
+        found = claims(lines, readings, pipe.tokenizer, EXAMPLES[language])
     shares, ticks = scale(inputs.unit, readings)
     sentences: list[dict[str, Any]] = []
     for line, reading, name, share in zip(lines, readings, names, shares, strict=True):
@@ -211,7 +255,9 @@ def compute(inputs: SentencesInputs, models: Models) -> dict[str, Any]:
             "perplexity": in_unit("perplexity", chosen.total, len(chosen.steps)),
             "tokens": len(chosen.steps),
         },
-        "apart": APART,
+        "apart": EXAMPLES[language].apart,
+        "other": {"language": language_of(other.verb), "sentences": other.sentences, "reader": other.reader},
+        "foreign": language == "ko" and inputs.reader == "model" and inputs.model == DEFAULT,
         "claims": found,
         "model": chip or models.card(inputs.model),
         "used": {"selected": selected, "token": min(inputs.token or chosen.cheapest + 1, len(steps))},
