@@ -39,7 +39,14 @@ MAY_USE: dict[str, set[str]] = {
     "models": {"torch"},
     "text": {"numpy", "tokenizers", "zstandard"},
     "decoding": {"torch"},
-    "checkpoints": {"torch", "numpy", "safetensors", "tokenizers", "transformers"},  # the last is compared with
+    "checkpoints": {
+        "torch",
+        "numpy",
+        "safetensors",
+        "tokenizers",
+        "huggingface_hub",
+        "transformers",
+    },  # the last: verify
     "lens": {"torch", "numpy", "matplotlib"},
     "statistical": {"nltk"},
 }

@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 import typer
 
 Texts = Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="Text; without it, lines of standard input.")]
-MODEL_HELP = "A shipped model, a model folder (this package's or Hugging Face's), or a .gguf file."
+MODEL_HELP = (
+    "A shipped model, a model folder (this package's or Hugging Face's), a .gguf file, or hf:organisation/name."
+)
 Model = Annotated[str, typer.Option(metavar="M", help=MODEL_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 Precision = Annotated[

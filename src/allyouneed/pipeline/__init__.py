@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar, cast, overload
 
 from allyouneed.checkpoints.conversion import read_model
+from allyouneed.checkpoints.hub import PREFIX as HUB
+from allyouneed.checkpoints.hub import fetched
 from allyouneed.checkpoints.native import CARD, CONFIG, read_config, read_text
 from allyouneed.errors import UsageError, nearest
 from allyouneed.models.stepper import Precision
@@ -60,8 +62,9 @@ def load(name: str | Path, *, precision: Precision = "float32") -> AnyPipeline: 
 @overload
 def load(name: str | Path, kind: type[Kind], *, precision: Precision = "float32") -> Kind: ...
 def load(name: str | Path, kind: type[Loaded] = Loaded, *, precision: Precision = "float32") -> Loaded:
-    """A model ready to use: a shipped one ("zoo:en-fr"), a folder in this package's or the Hugging Face layout, or a
-    .gguf file. With `kind` (`Translator`, `LanguageModel`, `MaskedModel`) one of another kind is refused.
+    """A model ready to use: a shipped one ("zoo:en-fr"), a folder in this package's or the Hugging Face layout, a .gguf
+    file, or a model of the hub ("hf:organisation/name"). With `kind` (`Translator`, `LanguageModel`, `MaskedModel`) one
+    of another kind is refused.
 
     Raises UsageError for an unknown name, with the nearest one, and for another kind; InputError where there is no
     usable model.
@@ -86,6 +89,8 @@ def place_of(name: str) -> Path:
                 f'There is no shipped model "{name}", but {", ".join(shipped()) or "none"}.{nearest(name, shipped())}'
             )
         return ZOO / name.removeprefix("zoo:")
+    if name.startswith(HUB):
+        return fetched(name)
     if not Path(name).exists():
         hint = nearest(f"zoo:{name}", shipped())
         raise UsageError(f'"{name}" is neither a folder nor a shipped model ({", ".join(shipped()) or "none"}).{hint}')
