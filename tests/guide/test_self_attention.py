@@ -90,6 +90,11 @@ def test_claims_are_shares_of_the_look_and_name_the_strongest_head(models: Model
     assert ask(models, sentence="Le chat")["claims"] == []
 
 
+def test_nothing_is_claimed_of_what_a_mask_hides(models: Models) -> None:
+    claims = ask(models, model="zoo:lm-en")["claims"]
+    assert [claim["word"] for claim in claims] == ["ate"], "the articles stand before their nouns"
+
+
 def test_token_layer_and_head_are_brought_within_the_model(models: Models) -> None:
     result = ask(models, token=99, layer=63, head=63)
     assert result["used"] == {"token": 7, "layer": 1, "head": 3} == result["limits"]

@@ -83,7 +83,8 @@ def names_of(tokenizer: Vocabulary, ids: list[int], words: list[list[int]]) -> l
 
 def claims(names: list[str], weights: Tensor, layer: int, head: int) -> list[dict[str, Any]]:
     """For each claim about words of the sentence: the share of its look that the word gives to the others, whether its
-    strongest look is at one of them, and the layer and head where the share is largest. Weights [L, H, W, W].
+    strongest look is at one of them, and the layer and head where the share is largest. Nothing is claimed of words
+    that a mask hides in every layer. Weights [L, H, W, W].
     """
     found: list[dict[str, Any]] = []
     for word, others in CLAIMS:
@@ -92,6 +93,8 @@ def claims(names: list[str], weights: Tensor, layer: int, head: int) -> list[dic
         rows, columns = weights[..., names.index(word), :], [names.index(other) for other in others]
         here = rows[layer].mean(0) if head < 0 else rows[layer, head]
         shares = rows[..., columns].sum(-1)
+        if shares.max() == 0:
+            continue
         best, of_heads = int(shares.argmax()), shares.shape[1]
         found.append(
             {
