@@ -168,10 +168,10 @@ def test_fill_gives_a_line_for_every_line(command: Command, encoder_folder: Path
     assert facts[0]["gaps"][0][0]["token"] == found[0].guesses[0][0].token
 
 
-def test_fill_names_several_tokens_with_an_encoder_alone(command: Command, saved_folder: Path) -> None:
+def test_fill_refuses_a_model_that_learned_no_gaps(command: Command, saved_folder: Path) -> None:
     status, out, err = command("fill", "--model", saved_folder, "--top", "3", "The ___.")
     assert (status, out) == (2, "")
-    assert "--top belongs to an encoder, and" in err
+    assert err == f"{saved_folder} did not learn to fill gaps.\n"
 
 
 def test_fill_says_which_line_has_no_gap(command: Command, encoder_folder: Path) -> None:

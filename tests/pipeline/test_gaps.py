@@ -9,7 +9,7 @@ from allyouneed.decoding.search import Hypothesis
 from allyouneed.errors import UsageError
 from allyouneed.models.transformer import Transformer, TransformerConfig
 from allyouneed.pipeline import TextError, Translator
-from allyouneed.pipeline.gaps import sentinels_of, spans
+from allyouneed.pipeline.gaps import sentinels_of
 from allyouneed.text.tokenizer import Tokenizer
 
 SENTENCES = ["The mouse ate the cheese.", "The cat sat on the mat, and the dog slept."] * 3
@@ -26,51 +26,59 @@ def gappy() -> Translator:
     return Translator(Transformer(config), tokenizer, name="gappy")
 
 
-def answer(monkeypatch: pytest.MonkeyPatch, tokens: list[int]) -> list[list[list[int]]]:
-    """Lets the search find these tokens, each of probability 1/2, and notes its sources."""
-    asked: list[list[list[int]]] = []
+def answer(monkeypatch: pytest.MonkeyPatch, *answers: list[list[int]]) -> list[tuple[list[list[int]], dict[str, Any]]]:
+    """Lets each search find, for every text, what it begins with and then these tokens, each of probability 1/2, best
+    first; and notes what was searched.
+    """
+    asked: list[tuple[list[list[int]], dict[str, Any]]] = []
+    logprob = torch.tensor(0.5).log().item()
 
     def hypotheses(_: object, __: object, sources: list[list[int]], **settings: Any) -> list[list[Hypothesis]]:
-        asked.append([[*source] for source in sources])
-        logprob = torch.tensor(0.5).log().item()
-        return [[Hypothesis(tokens, 0.0, 0.0, [logprob] * (len(tokens) + 1), True)] for _ in sources]
+        found = answers[len(asked)]
+        begun = [list(prefix) for prefix in settings.get("prefixes", [[] for _ in sources])]
+        asked.append(([[*source] for source in sources], {**settings, "prefixes": begun}))
+        texts = [[[*prefix, *tokens] for tokens in found] for prefix in begun]
+        return [[Hypothesis(one, 0.0, 0.0, [logprob] * (len(one) + 1), True) for one in text] for text in texts]
 
     monkeypatch.setattr("allyouneed.pipeline.translator.hypotheses", hypotheses)
     return asked
 
 
-def test_what_is_missing_is_written_behind_sentinels(gappy: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_gap_is_searched_behind_its_sentinel(gappy: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     code = gappy.tokenizer.encode
     first, second, last = sentinels_of(gappy.tokenizer)
-    asked = answer(monkeypatch, [first, *code("cat sat"), second, *code("mat"), last])
+    cat, mat, dog = code("cat sat"), code("mat"), code("dog")
+    asked = answer(monkeypatch, [cat, dog], [mat])
     [filling] = gappy.fill(["The ___ on the ___."])
-    stop = code("mat.")[len(code("mat")) :]
-    assert asked == [[[*code("The"), first, *code("on the"), second, *stop]]]
+    stop = code("mat.")[len(mat) :]
+    assert [sources for sources, _ in asked] == [[[*code("The"), first, *code("on the"), second, *stop]]] * 2
+    assert [settings["prefixes"] for _, settings in asked] == [[[first]], [[first, *cat, second]]]
+    assert [settings["ends"][0] for _, settings in asked] == [second, last]
+    assert [settings["forbidden"] for _, settings in asked] == [[first, last], [first, second]]
     assert filling.text == "The cat sat on the mat."
-    assert [[guess.token for guess in guesses] for guesses in filling.guesses] == [["cat sat"], ["mat"]]
-    assert [guess[0].probability for guess in filling.guesses] == pytest.approx(
-        [0.5 ** len(code("cat sat")), 0.5 ** len(code("mat"))]
-    )
+    assert [[guess.token for guess in guesses] for guesses in filling.guesses] == [["cat sat", "dog"], ["mat"]]
+    chances = [[guess.probability for guess in guesses] for guesses in filling.guesses]
+    assert chances[0] == pytest.approx([0.5 ** (len(cat) + 1), 0.5 ** (len(dog) + 1)])  # and that it ends there
+    assert chances[1] == pytest.approx([0.5 ** (len(mat) + 1)])
 
 
-def test_a_gap_that_was_left_out_stays_empty(gappy: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second, _ = sentinels_of(gappy.tokenizer)
-    answer(monkeypatch, [second, *gappy.tokenizer.encode("mat")])
-    [filling] = gappy.fill(["The ___ on the ___."])
-    assert filling.text == "The on the mat."
-    assert [guesses[0].token for guesses in filling.guesses] == ["", "mat"]
-    assert spans([7, first, 8, second], [first, second]) == [(2, 3), (4, 4)]
-    assert spans([first, second, 7], [first, second]) == [(1, 1), (2, 3)]
+def test_a_gap_is_not_filled_with_nothing(gappy: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = gappy.tokenizer.encode
+    answer(monkeypatch, [[], code("mat"), code("dog")])
+    [filling] = gappy.fill(["The ___."], k=1)
+    assert filling.text == "The mat."
+    assert [[guess.token for guess in guesses] for guesses in filling.guesses] == [["mat"]]
 
 
 def test_a_whole_text_is_written_where_masks_were_learned(
     model: Transformer, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipe = Translator(model, tokenizer, name="whole", recipe='[data]\nobjective = "infilling"\n')
-    asked = answer(monkeypatch, tokenizer.encode("The cat sat."))
+    asked = answer(monkeypatch, [tokenizer.encode("The cat sat.")])
     [filling] = pipe.fill(["The ___."])
     assert (filling.text, filling.guesses) == ("The cat sat.", [])
-    assert 3 in asked[0][0]
+    [(sources, _)] = asked
+    assert 3 in sources[0]
 
 
 @pytest.mark.parametrize(
@@ -91,8 +99,21 @@ def test_a_translator_that_learned_no_gaps_says_so(model: Transformer, tokenizer
         Translator(model, tokenizer, name="plain").fill(["The ___."])
 
 
+def test_no_guess_is_no_number(gappy: Translator) -> None:
+    with pytest.raises(UsageError, match="k = 0: at least 1"):
+        gappy.fill(["The ___."], k=0)
+
+
 def test_gaps_are_filled_by_the_search_itself(gappy: Translator) -> None:
     done: list[int] = []
-    filled = gappy.fill(["The ___ on the ___.", "The ___"], beam=2, on_progress=done.append)
-    assert [len(filling.guesses) for filling in filled] == [2, 1]
-    assert done[-1] == 2
+    marks = {gappy.tokenizer.pieces([token])[0] for token in sentinels_of(gappy.tokenizer)}
+    filled = gappy.fill(["The ___ on the ___.", "The ___"], k=3, on_progress=done.append)
+    assert [[len(guesses) for guesses in filling.guesses] for filling in filled] == [[3, 3], [3]]
+    assert done == [1, 2]
+    for filling in filled:
+        assert not any(mark in filling.text for mark in marks)
+        for guesses in filling.guesses:
+            chances = [guess.probability for guess in guesses]
+            assert all(guess.token for guess in guesses)
+            assert chances == sorted(chances, reverse=True)
+            assert sum(chances) <= 1

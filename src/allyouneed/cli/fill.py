@@ -18,7 +18,7 @@ def fill(
     text: Texts = None,
     model: Model = "zoo:mlm-en",
     top: Annotated[
-        int | None, typer.Option(min=1, help="Tokens that an encoder names for each gap, best first.  [default: 5]")
+        int | None, typer.Option(min=1, help="Guesses named for each gap, best first.  [default: 5]")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -26,19 +26,17 @@ def fill(
 
     A gap is written ___ (or <mask>, or [MASK]). Prints the text with the likeliest token in each gap, and for each gap,
     after a tab, the likeliest tokens with their probabilities. An encoder-decoder that learned it fills a gap with as
-    many tokens as it likes.
+    many tokens as it likes; one that writes the whole text anew names no guesses.
 
     For example:
       allyouneed fill "The mouse ate the ___."
       allyouneed fill --top 10 --json "The ___ ate the ___."
     """
-    from allyouneed.pipeline import LanguageModel, MaskedModel, load
+    from allyouneed.pipeline import LanguageModel, load
 
     pipe = load(model)
     if isinstance(pipe, LanguageModel):
         raise UsageError(f"{model} is {pipe.what}, and a gap needs a model that reads on both sides of it.")
-    if top is not None and not isinstance(pipe, MaskedModel):
-        raise UsageError(f"--top belongs to an encoder, and {model} is {pipe.what}.")
     guess = pipe.fill if top is None else partial(pipe.fill, k=top)
     before = 0
     for lines in chunks(text):

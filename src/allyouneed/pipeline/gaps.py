@@ -65,16 +65,3 @@ def sentinels_of(vocabulary: Vocabulary) -> list[int]:
         if found:
             return found
     return []
-
-
-def spans(written: Sequence[int], sentinels: Sequence[int]) -> list[tuple[int, int]]:
-    """Where the tokens of each gap stand in what was written: from its sentinel to the next one. A gap that was left
-    out has none.
-    """
-    starts = {token: place + 1 for place, token in reversed([*enumerate(written)])}
-    ends = [place for place, token in enumerate(written) if token in sentinels] + [len(written)]
-    found: list[tuple[int, int]] = []
-    for sentinel in sentinels:
-        start = starts.get(sentinel, len(written))
-        found.append((start, next((end for end in ends if end >= start), start)))
-    return found

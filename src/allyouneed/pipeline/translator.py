@@ -2,7 +2,7 @@
 
 import math
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from allyouneed.decoding.search import Hypothesis
 from allyouneed.errors import UsageError
 from allyouneed.lens.attention import Attention, attentions, recording
 from allyouneed.pipeline.common import Score, TextError, one_text
-from allyouneed.pipeline.gaps import Filling, Guess, check_gaps, sentinels_of, spans, with_masks
+from allyouneed.pipeline.gaps import Filling, Guess, check_gaps, sentinels_of, with_masks
 from allyouneed.pipeline.writing import Writer
 from allyouneed.tasks.hypotheses import batches, encode, hypotheses, never_written, start_of
 from allyouneed.text.tokenizer import Tokenizer
@@ -142,14 +142,23 @@ class Translator(Writer):
         return scores
 
     def fill(
-        self, texts: Sequence[str], *, beam: int = 4, on_progress: Callable[[int], None] = lambda done: None
+        self,
+        texts: Sequence[str],
+        *,
+        k: int = 5,
+        beam: int = 4,
+        on_progress: Callable[[int], None] = lambda done: None,
     ) -> list[Filling]:
         """Each text with its gaps, written ___, filled by the likeliest tokens, as many as they may be: for models that
-        learned to write what is missing (Raffel 2020), or the whole text (Lewis 2020). These say not what is whose.
+        learned to write what is missing (Raffel 2020), or the whole text (Lewis 2020), which name no guesses.
+
+        Gaps are filled from left to right, each by the likeliest of `k` guesses given those before it.
 
         Raises TextError for a text without a gap or with too many, TooLongError, and UsageError for other models.
         """
         one_text(texts)
+        if k < 1:
+            raise UsageError(f"k = {k}: at least 1 is needed.")
         sentinels = sentinels_of(self.tokenizer)
         mask = sentinels[0] if sentinels else self.mask
         rows = [with_masks(self.tokenizer, text, mask) for text in texts]
@@ -164,11 +173,19 @@ class Translator(Writer):
                 raise TextError(index, f"has {len(gaps)} gaps, and this model tells {len(sentinels) - 1} apart")
             for place, sentinel in zip(gaps, sentinels, strict=False):
                 row[place] = sentinel
-        found = hypotheses(self.model, self.tokenizer, rows, beam=beam, on_progress=on_progress)
-        return [
-            self._filled(row, ranked[0], sentinels[: len(gaps) + 1])
-            for row, ranked, gaps in zip(rows, found, places, strict=True)
-        ]
+        written, guesses = [list[int]() for _ in rows], [list[list[Guess]]() for _ in rows]
+        filled = [list(row) for row in rows]
+        for gap in range(max(map(len, places))):
+            there = [index for index, gaps in enumerate(places) if gap < len(gaps)]
+            for index in there:
+                written[index].append(sentinels[gap])
+            for index, tokens, named in self._gap(there, rows, written, sentinels, gap, k):
+                place = filled[index].index(sentinels[gap])
+                filled[index][place : place + 1] = tokens
+                written[index] += tokens
+                guesses[index].append(named)
+            on_progress(sum(len(gaps) <= gap + 1 for gaps in places))
+        return list(map(Filling, map(self.tokenizer.decode, filled), guesses))
 
     @property
     def mask(self) -> int:
@@ -179,16 +196,33 @@ class Translator(Writer):
             raise UsageError(f"{self.name} did not learn to fill gaps.")
         return mask
 
-    def _filled(self, row: list[int], hypothesis: Hypothesis, sentinels: list[int]) -> Filling:
-        """A row of tokens with what was written for each of its sentinels but the last."""
-        filled, guesses = list(row), list[list[Guess]]()
-        for sentinel, (start, end) in zip(sentinels[:-1], spans(hypothesis.tokens, sentinels), strict=False):
-            tokens = hypothesis.tokens[start:end]
-            place = filled.index(sentinel)
-            filled[place : place + 1] = tokens
-            chance = math.exp(math.fsum(hypothesis.token_logprobs[start:end]))
-            guesses.append([Guess(self.tokenizer.decode(tokens), chance)])
-        return Filling(self.tokenizer.decode(filled), guesses)
+    def _gap(
+        self, there: list[int], rows: list[list[int]], written: list[list[int]], sentinels: list[int], gap: int, k: int
+    ) -> Iterator[tuple[int, list[int], list[Guess]]]:
+        """What may stand in one gap of the rows `there`, whose sentinel is the last of what is `written` so far: each
+        row's number, the likeliest tokens, and the guesses. A gap holds something, and ends with the next sentinel.
+        """
+        for index in there:
+            if len(written[index]) >= self.config.max_length:
+                raise TextError(index, "has more in its gaps than this model can write")
+        others = [sentinel for sentinel in sentinels if sentinel != sentinels[gap + 1]]
+        found = hypotheses(
+            self.model,
+            self.tokenizer,
+            [rows[index] for index in there],
+            beam=k + 3,
+            nbest=k + 1,  # one of them may be empty
+            length_penalty=0.0,
+            growth=0,
+            prefixes=[written[index] for index in there],
+            ends=[sentinels[gap + 1], *self.tokenizer.ends],
+            forbidden=others,
+        )
+        for index, ranked in zip(there, found, strict=True):
+            start = len(written[index])
+            full = [(one.tokens[start:], one.token_logprobs[start:]) for one in ranked if len(one.tokens) > start][:k]
+            named = [Guess(self.tokenizer.decode(tokens), math.exp(math.fsum(logprobs))) for tokens, logprobs in full]
+            yield index, full[0][0] if full else [], named
 
     def goal(self, target: Sequence[int]) -> list[int]:
         """All that the decoder writes for a target: its marks too, the end mark last."""

@@ -27,28 +27,34 @@ def hypotheses(
     length_penalty: float = 0.6,
     precision: Precision = "float32",
     growth: int = 2,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    ends: Sequence[int] | None = None,
+    forbidden: Sequence[int] = (),
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> list[list[Hypothesis]]:
     """The `nbest` best translations of each source (tokens without marks), in the order of the sources.
 
     Sentences of like length are searched together; a translation may have `growth` times its source's tokens and 20
-    more.
+    more, behind the tokens that it must begin with, where there are `prefixes`. It ends with one of `ends` (None: as
+    texts do), and holds no `forbidden` token.
     `precision` "int8" writes with weights in bytes: faster with many sentences, and less exact.
     """
     stepper = steps_of(model, precision)
     found: list[list[Hypothesis]] = [[] for _ in sources]
+    begun = [[] for _ in sources] if prefixes is None else prefixes
     done = 0
     for rows in batches([len(vocabulary.wrap(source)) for source in sources]):
         results = beam_search(
             stepper.start(encode(model, vocabulary, [sources[row] for row in rows])),
             stepper.step,
             bos=start_of(vocabulary),
-            eos=vocabulary.ends,
+            eos=vocabulary.ends if ends is None else ends,
             beam=beam,
             nbest=nbest,
-            max_tokens=[longest(model, sources[row], growth) for row in rows],
+            max_tokens=[longest(model, sources[row], growth, len(begun[row])) for row in rows],
             length_penalty=length_penalty,
-            forbidden=never_written(vocabulary, vocabulary.start),
+            prefix=[begun[row] for row in rows],
+            forbidden=[*never_written(vocabulary, vocabulary.start), *forbidden],
         )
         for row, result in zip(rows, results, strict=True):
             found[row] = result
@@ -88,9 +94,9 @@ def never_written(vocabulary: Vocabulary, *marks: int | None) -> list[int]:
     return sorted(token for token in ids - {*vocabulary.ends} if not vocabulary.decode([token]))
 
 
-def longest(model: EncoderDecoder, source: Sequence[int], growth: int) -> int:
-    """How many tokens a translation may have, its end mark included."""
-    return min(growth * len(source) + 20, model.config.max_length)
+def longest(model: EncoderDecoder, source: Sequence[int], growth: int, begun: int = 0) -> int:
+    """How many tokens a translation may have, its end mark included, of which so many are `begun` with."""
+    return min(begun + growth * len(source) + 20, model.config.max_length)
 
 
 def batches(lengths: Sequence[int], *, tokens: int = TOKENS) -> list[list[int]]:
