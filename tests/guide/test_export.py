@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from allyouneed.errors import InputError, UsageError
 from allyouneed.guide.export import export, others, places, saved, spelt
@@ -48,7 +49,9 @@ def test_wrong_folder_and_language_are_refused(models: Models, tmp_path: Path) -
 
 
 def test_file_holds_everything(models: Models, tmp_path: Path) -> None:
+    threads = torch.get_num_threads()
     path = export(tmp_path / "site", "en", models)
+    assert torch.get_num_threads() == threads
     text = path.read_text(encoding="utf-8")
     assert path.name == "index.html"
     assert 'src="web/' not in text

@@ -1,9 +1,12 @@
 """The guide as one file that opens without a server: the page, its front end, and answers computed beforehand."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from allyouneed.errors import InputError, UsageError
 from allyouneed.guide.esm import bundle
@@ -26,13 +29,25 @@ def export(folder: str | Path, lang: str = "ko", models: Models | None = None) -
     if lang not in LANGUAGES:
         raise UsageError(f'The guide has no language "{lang}", only {" and ".join(LANGUAGES)}.')
     path = Path(folder) / FILE
-    text = whole(lang, Models() if models is None else models)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)  # a folder that cannot be is refused before the work
+        with one_thread():
+            text = whole(lang, Models() if models is None else models)
         path.write_text(text, encoding="utf-8")
     except OSError as problem:
         raise InputError(f"The guide cannot be written to {path}: {problem.strerror or problem}.") from problem
     return path
+
+
+@contextmanager
+def one_thread() -> Generator[None]:
+    """The shipped models are so small that further threads wait for each other more than they compute."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def whole(lang: str, models: Models) -> str:
