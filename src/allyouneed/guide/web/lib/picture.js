@@ -60,17 +60,33 @@ function walk(node, root, origin) {
   }
   if (node instanceof SVGSVGElement) return root.append(drawing(node, place));
   rectangle(style, place, root);
-  for (const child of node.childNodes) walk(child, root, origin);
+  for (const child of inView(node, style)) walk(child, root, origin);
   return undefined;
 }
 
+/** The children of an element; of one that scrolls those that are in view. */
+function inView(node, style) {
+  if (!["auto", "scroll"].includes(style.overflowY)) return node.childNodes;
+  const { top, bottom } = node.getBoundingClientRect();
+  const within = box => box.top > top - 1 && box.bottom < bottom + 1;
+  return [...node.childNodes].filter(child => child.nodeType !== Node.ELEMENT_NODE || within(child.getBoundingClientRect()));
+}
+
+const SIDES = { Top: [0, 0, 1, 0], Right: [1, 0, 1, 1], Bottom: [0, 1, 1, 1], Left: [0, 0, 0, 1] }; // from corner to corner
+
+/** The ground of a box and its border: a frame, or the sides that it has. */
 function rectangle(style, place, root) {
-  const border = Number.parseFloat(style.borderTopWidth);
-  const empty = style.backgroundColor === "rgba(0, 0, 0, 0)" && (border === 0 || style.borderTopStyle === "none");
-  if (empty || place.width === 0 || place.height === 0) return;
-  const radius = Number.parseFloat(style.borderTopLeftRadius) || 0;
-  const stroke = border > 0 && style.borderTopStyle !== "none" ? style.borderTopColor : "none";
-  root.append(svg("rect", { ...place, rx: radius, fill: style.backgroundColor, stroke, "stroke-width": border }));
+  const sides = Object.keys(SIDES).filter(side => Number.parseFloat(style[`border${side}Width`]) > 0 && style[`border${side}Style`] !== "none");
+  const ground = style.backgroundColor === "rgba(0, 0, 0, 0)" ? "none" : style.backgroundColor;
+  if (place.width === 0 || place.height === 0 || (ground === "none" && sides.length === 0)) return;
+  const look = side => ({ stroke: style[`border${side}Color`], "stroke-width": Number.parseFloat(style[`border${side}Width`]) });
+  const frame = sides.length === 4;
+  if (frame || ground !== "none") root.append(svg("rect", { ...place, rx: Number.parseFloat(style.borderTopLeftRadius) || 0, fill: ground, ...(frame ? look("Top") : {}) }));
+  if (frame) return;
+  for (const side of sides) {
+    const [x1, y1, x2, y2] = SIDES[side];
+    root.append(svg("line", { x1: place.x + x1 * place.width, y1: place.y + y1 * place.height, x2: place.x + x2 * place.width, y2: place.y + y2 * place.height, ...look(side) }));
+  }
 }
 
 /** A copy of an inline drawing whose colours are written out. */
