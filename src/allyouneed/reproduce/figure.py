@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from statistics import fmean
+from textwrap import fill
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -14,6 +15,7 @@ from allyouneed.reproduce.table import grouped
 # Colours that are told apart without red and green (Okabe and Ito), and markers for those who see none.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#000000", "#999999")
 MARKERS = "os^Dv*Px"
+LABEL = 14  # characters of a line below the axis: more would run into the next label
 
 
 def draw(chart: Chart, result: Result, suffix: str) -> bytes:
@@ -36,7 +38,7 @@ def draw(chart: Chart, result: Result, suffix: str) -> bytes:
         axes.spines[["top", "right"]].set_visible(False)
         if chart.logarithmic:
             axes.set_xscale("log", base=2)
-        axes.set_xticks(ticks(places, chart.kind), [str(place) for place in places])
+        axes.set_xticks(ticks(places, chart.kind), [fill(str(place), LABEL) for place in places])
         if chart.by:
             figure.legend(title=", ".join(chart.by), frameon=False, loc="outside right upper")
         return file_of(figure, suffix)
