@@ -138,6 +138,20 @@ def test_picture_is_saved_as_svg_and_png(story: Any, name: str, tmp_path: Path) 
     assert saved["png"].stat().st_size > 5000
 
 
+def test_saved_picture_holds_the_bars_over_the_words(story: Any, tmp_path: Path) -> None:
+    figure = story.figure("self-attention")
+    bars = figure.locator(".entry-bar span")
+    colour = bars.first.evaluate("node => getComputedStyle(node).backgroundColor")
+    heights = bars.evaluate_all("all => all.map(n => n.getBoundingClientRect().height).filter(Boolean)")
+    with story.page.expect_download() as download:
+        panel(figure, "picture").locator('[data-format="svg"]').click()
+    download.value.save_as(tmp_path / "saved.svg")
+    boxes = ElementTree.parse(tmp_path / "saved.svg").getroot().iter("{http://www.w3.org/2000/svg}rect")
+    drawn = [float(box.attrib["height"]) for box in boxes if box.get("fill") == colour]
+    assert len(heights) > 3
+    assert [height for height in heights if min(abs(height - other) for other in drawn) > 0.01] == []
+
+
 @EACH
 def test_code_button_opens_the_functions_that_ran(story: Any, name: str) -> None:
     content = panel(story.figure(name), "code")

@@ -3,6 +3,8 @@
 import { el } from "./dom.js";
 import { number, pieces } from "./text.js";
 
+const STEPS = 25; // of a scale of colours
+
 /** A titled part of a figure. */
 export function part(title, ...content) {
   return el("div", { class: "part" }, el("h3", {}, title), content);
@@ -11,6 +13,13 @@ export function part(title, ...content) {
 /** One entry of a list of read-outs: its name, its value where there is one, and a line more. */
 export function measure(name, value, more) {
   return el("div", {}, el("dt", {}, name), value !== null && el("dd", { class: "large" }, value), more && el("dd", {}, more));
+}
+
+/** The colours of a scale from low to high; those of a signed one go through the ground's own. */
+export function strip(signed) {
+  const share = at => (signed ? (2 * at) / (STEPS - 1) - 1 : at / (STEPS - 1));
+  const step = (_, at) => el("span", { class: share(at) < 0 ? "below" : null, vars: { "--share": Math.abs(share(at)) } });
+  return el("span", { class: "strip", "aria-hidden": "true" }, Array.from({ length: STEPS }, step));
 }
 
 /** What a picture says when several tokens share a cell. */

@@ -17,7 +17,7 @@ export function picks(kit, { label, pick, look = () => {} }) {
     el(
       "button",
       { type: "button", class: "entry", "aria-pressed": String(at === chosen), tabindex: at === Math.max(chosen, 0) ? 0 : -1, on: { click: () => pick(at), pointerenter: () => look(at) } },
-      share !== undefined && el("span", { class: "entry-bar", "aria-hidden": "true", vars: { "--share": share } }),
+      share !== undefined && el("span", { class: "entry-bar", "aria-hidden": "true", vars: { "--share": share } }, el("span", {})),
       tokenChip(kit.t, token),
       notes,
     );

@@ -61,7 +61,18 @@ function walk(node, root, origin) {
   if (node instanceof SVGSVGElement) return root.append(drawing(node, place));
   rectangle(style, place, root);
   for (const child of inView(node, style)) walk(child, root, origin);
+  if (node.localName === "q") quote(node, style, root, origin);
   return undefined;
+}
+
+/** The marks around what is quoted, which the browser sets. */
+function quote(node, style, root, origin) {
+  const lines = [...node.getClientRects()];
+  const opening = newLine(style, lines.at(0), lines.at(0).top, origin, "“").node();
+  const closing = newLine(style, lines.at(-1), lines.at(-1).top, origin, "”").node();
+  closing.setAttribute("x", lines.at(-1).right - origin.x);
+  closing.setAttribute("text-anchor", "end");
+  root.append(opening, closing);
 }
 
 /** The children of an element; of one that scrolls those that are in view. */
@@ -79,9 +90,10 @@ function rectangle(style, place, root) {
   const sides = Object.keys(SIDES).filter(side => Number.parseFloat(style[`border${side}Width`]) > 0 && style[`border${side}Style`] !== "none");
   const ground = style.backgroundColor === "rgba(0, 0, 0, 0)" ? "none" : style.backgroundColor;
   if (place.width === 0 || place.height === 0 || (ground === "none" && sides.length === 0)) return;
-  const look = side => ({ stroke: style[`border${side}Color`], "stroke-width": Number.parseFloat(style[`border${side}Width`]) });
+  const dashes = { dashed: "4 3", dotted: "1 2" };
+  const look = side => ({ stroke: style[`border${side}Color`], "stroke-width": Number.parseFloat(style[`border${side}Width`]), "stroke-dasharray": dashes[style[`border${side}Style`]] });
   const frame = sides.length === 4;
-  if (frame || ground !== "none") root.append(svg("rect", { ...place, rx: Number.parseFloat(style.borderTopLeftRadius) || 0, fill: ground, ...(frame ? look("Top") : {}) }));
+  if (frame || ground !== "none") root.append(svg("rect", { ...place, rx: Math.min(Number.parseFloat(style.borderTopLeftRadius) || 0, place.height / 2), fill: ground, ...(frame ? look("Top") : {}) }));
   if (frame) return;
   for (const side of sides) {
     const [x1, y1, x2, y2] = SIDES[side];

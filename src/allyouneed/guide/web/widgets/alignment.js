@@ -4,7 +4,7 @@ import { drawArcs } from "../lib/arcs.js";
 import { bars } from "../lib/bars.js";
 import { el, svg } from "../lib/dom.js";
 import { heatmap } from "../lib/heatmap.js";
-import { matrixTable, measure, part, pooledNote, told } from "../lib/parts.js";
+import { matrixTable, measure, part, pooledNote, strip, told } from "../lib/parts.js";
 import { keepFocus, walk } from "../lib/picks.js";
 import { player } from "../lib/player.js";
 import { pieces } from "../lib/text.js";
@@ -71,7 +71,7 @@ function draw(kit, result, parts) {
   const { t, out } = kit;
   const { step } = result.used;
   parts.whole.replaceChildren(el("span", {}, `${t(result.given ? "alignment.given" : "alignment.translation")}: `), el("q", {}, result.translation));
-  parts.legend.replaceChildren(...pieces(t, "alignment.legend", { low: out("legend.low", 0, 0), high: out("legend.high", 1, 0), strip: el("span", { class: "strip", "aria-hidden": "true" }) }));
+  parts.legend.replaceChildren(...pieces(t, "alignment.legend", { low: out("legend.low", 0, 0), high: out("legend.high", 1, 0), strip: strip(false) }));
   parts.map.draw({
     cells: result.cells, rows: result.cells.map((_, at) => label(kit, "target", at)), columns: result.cells[0].map((_, at) => label(kit, "source", at)),
     span: 1, row: Math.floor((step - 1) / result.factor), digits: result.cells[0].length <= 16 ? 2 : undefined,

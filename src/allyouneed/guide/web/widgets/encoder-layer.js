@@ -95,6 +95,7 @@ function draw(kit, result, parts) {
       one.kind === "ffn" && el("span", { class: "block-widths" }, out("width.in", widths.d_model, 0), " → ", out("width.inner", widths.d_ff, 0), " → ", out("width.out", widths.d_model, 0)),
       one.share !== undefined && el("span", { class: "block-widths" }, pieces(t, "encoder-layer.share-is", { share: out(`share.${at}`, one.share, 2) })),
       sized(`size.${at}`, one.size),
+      passes(boxes, at) && el("span", { class: "block-way", "aria-hidden": "true" }),
     );
   keepFocus(parts.column, () =>
     parts.column.replaceChildren(

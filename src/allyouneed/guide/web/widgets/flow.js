@@ -24,7 +24,7 @@ function build(kit) {
   );
   const shapes = Object.fromEntries(["x", ...STEPS].map(name => [name, el("span", { class: "shape" })]));
   const box = name => el("div", { class: "flow-box", data: { step: name } }, el("h3", {}, t(`flow.step.${name}`), " ", shapes[name]), maps[name].node);
-  const arrow = text => el("div", { class: "flow-arrow", "aria-hidden": "true" }, text);
+  const arrow = text => el("div", { class: "flow-arrow", "aria-hidden": "true" }, `${text} ↓`);
   const terms = bars(kit, { label: t("flow.terms"), signed: true });
   const sum = el("dl", { class: "measures" });
   const title = el("h3", {});

@@ -2,7 +2,7 @@
 
 import { el, svg } from "../lib/dom.js";
 import { heatmap } from "../lib/heatmap.js";
-import { formula, matrixTable, measure, part, told } from "../lib/parts.js";
+import { formula, matrixTable, measure, part, strip, told } from "../lib/parts.js";
 import { plot } from "../lib/plot.js";
 import { pieces } from "../lib/text.js";
 
@@ -112,9 +112,8 @@ function whose({ own, inputs }) {
 
 /** What the colours mean. */
 function scale({ t, out }, { span, low, signed }) {
-  const strip = el("span", { class: signed ? "strip signed" : "strip", "aria-hidden": "true" });
   const digits = Number.isInteger(span) ? 0 : 2;
-  return pieces(t, "positions.legend", { low: out("legend.low", low, digits), high: out("legend.high", span, digits), strip });
+  return pieces(t, "positions.legend", { low: out("legend.low", low, digits), high: out("legend.high", span, digits), strip: strip(signed) });
 }
 
 /** Sine and cosine as the hand of a clock. */
