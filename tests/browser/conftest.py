@@ -14,6 +14,7 @@ import uvicorn
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.server import create_app
+from allyouneed.guide.widgets import WIDGETS
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
@@ -25,7 +26,7 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-PATIENCE = 20_000  # milliseconds; a loaded machine is slow, and no test measures time
+PATIENCE = 60_000  # milliseconds; a loaded machine is slow, and no test measures time
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -158,6 +159,17 @@ class Reader:
             }""",
             arg=[name, state],
         )
+
+    def read(self) -> "Reader":
+        """The whole page once, until every figure shows its numbers."""
+        for name in WIDGETS:
+            self.figure(name)
+        return self
+
+    def speak(self, lang: str) -> "Reader":
+        """Exchanges the language."""
+        self.page.locator("#language").select_option(lang)
+        return self
 
     def set(self, name: str, inputs: dict[str, Any]) -> None:
         """Moves controls as a hand would, and waits for the numbers."""

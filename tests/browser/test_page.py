@@ -13,7 +13,6 @@ from allyouneed.pipeline import shipped
 LANGUAGES = pytest.mark.parametrize("lang", ["ko", "en"])
 NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 HANGUL = re.compile(r"[가-힣]")
-FIGURES = list(WIDGETS)
 # Where a number is a name, a tick or a label, and no result.
 LABELS = (
     "output, .cited, .controls, .heat-top, .heat-left, .bar-label, .token, figcaption, th, caption, pre, textarea, "
@@ -22,10 +21,10 @@ LABELS = (
 )
 
 
-def all_ready(reader: Any) -> Any:
-    for name in FIGURES:
-        reader.figure(name)
-    return reader
+@pytest.fixture(scope="module")
+def whole(open_page: Callable[..., Any]) -> Any:
+    """A page that was read to its end, for tests that move nothing but its language."""
+    return open_page("/?lang=ko").read()
 
 
 @LANGUAGES
@@ -72,11 +71,11 @@ def test_language_is_exchanged_around_the_figures(visit: Callable[..., Any]) -> 
     assert figure.locator('input[value="causal"]').is_checked()
 
 
-def test_both_languages_say_the_same_numbers(visit: Callable[..., Any]) -> None:
-    reader = all_ready(visit("/?lang=ko"))
-    section = {name: reader.page.locator(f"#{name}") for name in SECTIONS}
+def test_both_languages_say_the_same_numbers(whole: Any) -> None:
+    section = {name: whole.page.locator(f"#{name}") for name in SECTIONS}
+    whole.speak("ko")
     ko = {name: Counter(NUMERAL.findall(node.inner_text())) for name, node in section.items()}
-    reader.page.locator("#language").select_option("en")
+    whole.speak("en")
     en = {name: Counter(NUMERAL.findall(node.inner_text())) for name, node in section.items()}
     assert ko == en
 
@@ -158,7 +157,7 @@ def test_own_model_is_chosen_and_another_can_be(
 
 
 def test_chosen_decoder_goes_where_a_decoder_can(visit: Callable[..., Any]) -> None:
-    reader = all_ready(visit("/?lang=en"))
+    reader = visit("/?lang=en")
     picker = reader.page.locator("#model")
     reader.page.wait_for_function("() => document.getElementById('model').options.length > 1")
     assert "decoder" in picker.locator('option[value="zoo:lm-en"]').inner_text()
@@ -259,8 +258,8 @@ def test_fast_drags_ask_one_at_a_time_and_the_last_wins(visit: Callable[..., Any
 
 
 @LANGUAGES
-def test_every_number_is_live_cited_or_a_label(visit: Callable[..., Any], lang: str) -> None:
-    reader = all_ready(visit(f"/?lang={lang}"))
+def test_every_number_is_live_cited_or_a_label(whole: Any, lang: str) -> None:
+    reader = whole.speak(lang)
     loose = reader.page.evaluate(
         """labels => [...document.querySelectorAll("figure[data-widget]")].flatMap(figure => {
             const walker = document.createTreeWalker(figure, NodeFilter.SHOW_TEXT);

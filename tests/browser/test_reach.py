@@ -55,10 +55,10 @@ SPOILT = """() => [...document.querySelectorAll("figure[data-widget]")].flatMap(
 })"""
 
 
-def all_ready(reader: Any) -> Any:
-    for name in FIGURES:
-        reader.figure(name)
-    return reader
+@pytest.fixture(scope="module")
+def whole(open_page: Callable[..., Any]) -> Any:
+    """A page that was read to its end. Tests put back what they change of it, but for the last, which prints it."""
+    return open_page("/?lang=en").read()
 
 
 def serious(page: Any) -> list[str]:
@@ -73,7 +73,7 @@ def serious(page: Any) -> list[str]:
 
 @pytest.mark.parametrize(("lang", "theme"), [("ko", "light"), ("en", "dark")])
 def test_axe_finds_nothing_serious(visit: Callable[..., Any], lang: str, theme: str) -> None:
-    reader = all_ready(visit(f"/?lang={lang}", theme=theme, bypass_csp=True))  # axe is put into the page as a script
+    reader = visit(f"/?lang={lang}", theme=theme, bypass_csp=True).read()  # axe is put into the page as a script
     assert reader.page.evaluate(SPOILT) == []
     for name, panel in zip(FIGURES, cycle(PANELS), strict=False):
         reader.figure(name).locator(f'[data-panel="{panel}"]').click()
@@ -81,9 +81,8 @@ def test_axe_finds_nothing_serious(visit: Callable[..., Any], lang: str, theme: 
     assert serious(reader.page) == []
 
 
-def test_tab_reaches_everything_in_order_and_leaves(visit: Callable[..., Any]) -> None:
-    reader = all_ready(visit("/?lang=en"))
-    page = reader.page
+def test_tab_reaches_everything_in_order_and_leaves(whole: Any) -> None:
+    page = whole.page
     page.evaluate("() => { scrollTo(0, 0); document.activeElement.blur(); }")
     page.locator("body").evaluate("node => { node.tabIndex = -1; node.focus(); node.removeAttribute('tabindex'); }")
     expected = page.evaluate(EXPECTED)
@@ -103,7 +102,7 @@ def test_tab_reaches_everything_in_order_and_leaves(visit: Callable[..., Any]) -
 
 @LANGUAGES
 def test_telephone_needs_no_sideways_scroll_and_has_room_for_fingers(visit: Callable[..., Any], lang: str) -> None:
-    reader = all_ready(visit(f"/?lang={lang}", width=360, has_touch=True))
+    reader = visit(f"/?lang={lang}", width=360, has_touch=True).read()
     page = reader.page
     assert page.evaluate(SPOILT) == []
     for panel in PANELS:
@@ -176,21 +175,24 @@ def test_numbers_can_be_read_on_every_colour(visit: Callable[..., Any], theme: s
         assert min(ratios) > 1.05
 
 
-def test_without_motion_nothing_moves_by_itself(visit: Callable[..., Any]) -> None:
-    reader = all_ready(visit("/?lang=en", reduced_motion="reduce"))
-    page = reader.page
+def test_without_motion_nothing_moves_by_itself(whole: Any) -> None:
+    page = whole.page
+    page.emulate_media(reduced_motion="reduce")
     assert page.evaluate("document.getAnimations().length") == 0
     assert not page.locator('figure[data-widget="cross-attention"] .play').is_visible()
     moving = "all => all.filter(node => parseFloat(getComputedStyle(node).transitionDuration) > 0).length"
     assert page.locator("figure *").evaluate_all(moving) == 0
-    before = reader.values("cross-attention", "next.")
-    reader.set("cross-attention", {"step": 1})
-    assert reader.values("cross-attention", "next.") != before
+    before = whole.values("cross-attention", "next.")
+    whole.set("cross-attention", {"step": 1})
+    assert whole.values("cross-attention", "next.") != before
+    page.locator('figure[data-widget="cross-attention"] [data-panel="reset"]').click()
+    whole.wait("cross-attention")
+    page.emulate_media(reduced_motion="null")
 
 
-def test_paper_gets_values_tables_and_light(visit: Callable[..., Any]) -> None:
-    reader = all_ready(visit("/?lang=en", theme="dark"))
-    page = reader.page
+def test_paper_gets_values_tables_and_light(whole: Any) -> None:
+    page = whole.page
+    page.emulate_media(color_scheme="dark")
     page.evaluate("() => { dispatchEvent(new Event('beforeprint')); }")
     page.emulate_media(media="print")
     page.wait_for_function("() => document.querySelectorAll('.panel table').length >= 20")
