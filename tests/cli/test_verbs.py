@@ -131,7 +131,7 @@ def test_score_prints_a_line_for_every_line(command: Command, saved_folder: Path
 @pytest.mark.parametrize(
     ("given", "stdin", "status", "message"),
     [
-        (["one"], b"", 2, "score takes a source and a target (two texts or two files), or one .tsv file"),
+        (["one"], b"", 2, "score takes a source and a target (two texts or two files), or one .tsv or .jsonl file"),
         (["a", "b", "c"], b"", 2, "score takes a source and a target"),
         (["none.txt", "none.fr"], b"", 1, 'There is no file "none.txt".'),
         ([], b"a\tb\nno tab\n", 1, "Line 2 of standard input has 0 tabs: one is needed"),

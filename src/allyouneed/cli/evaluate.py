@@ -15,6 +15,7 @@ from allyouneed.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from allyouneed.pipeline import LanguageModel, MaskedModel, Pipeline, Translator
+    from allyouneed.text.corpus import Columns as CorpusColumns
     from allyouneed.text.corpus import Pair
     from allyouneed.training.recipe import Recipe
 
@@ -27,7 +28,8 @@ def evaluate(
     data: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="DATA", help="A .tsv, two aligned files, text, or trees; else the recipe's validation text."
+            metavar="DATA",
+            help="A .tsv or .jsonl, two aligned files, text, or trees; else the recipe's validation text.",
         ),
     ] = None,
     columns: Columns = None,
@@ -77,23 +79,23 @@ def recipe_of(pipe: "Pipeline", wanted: str) -> "Recipe":
     return parse_recipe(tomllib.loads(pipe.recipe), f"The recipe of {pipe.name}")
 
 
-def pairs_of(pipe: "Translator", data: list[str], columns: tuple[int, int] | None, skipped: Any) -> list["Pair"]:
+def pairs_of(pipe: "Translator", data: list[str], columns: tuple[str, str] | None, skipped: Any) -> list["Pair"]:
     """The pairs of the files, or of the validation text that the model's recipe names."""
     from allyouneed.tasks.sources import PairData, Pairs
     from allyouneed.text.corpus import read_pairs
 
     if len(data) > 2:
-        raise UsageError(f"evaluate takes one .tsv or two aligned files, not {len(data)}.")
+        raise UsageError(f"evaluate takes one .tsv or .jsonl, or two aligned files, not {len(data)}.")
     if data:
         target = data[1] if len(data) == 2 else None
         return list(read_pairs(data[0], target, columns=columns or usual_columns(pipe), skipped=skipped))
-    recipe = recipe_of(pipe, "a .tsv or two aligned files")
+    recipe = recipe_of(pipe, "a .tsv or .jsonl, or two aligned files")
     if not isinstance(recipe.data, PairData):
-        raise UsageError(f"The recipe of {pipe.name} names no pairs: name a .tsv or two aligned files.")
+        raise UsageError(f"The recipe of {pipe.name} names no pairs: name a .tsv or .jsonl, or two aligned files.")
     return list(Pairs(recipe.data.dev, Path(recipe.data.root), recipe.seed).read(skipped))
 
 
-def usual_columns(pipe: "Translator") -> tuple[int, int]:
+def usual_columns(pipe: "Translator") -> "CorpusColumns":
     """The columns of the first table that the model was trained on."""
     for table in tomllib.loads(pipe.recipe or "").get("data", {}).get("train", []):
         if "source" in table and "target" not in table and "columns" in table:

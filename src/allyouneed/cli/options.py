@@ -15,8 +15,10 @@ Precision = Annotated[
     typer.Option(help="Of the decoder's weights: int8 is faster with many sentences, and less exact."),
 ]
 Columns = Annotated[
-    tuple[int, int] | None,
+    tuple[str, str] | None,
     typer.Option(
-        metavar="S T", help="Columns of a .tsv that hold source and target, from 0. Default: the recipe's, or 0 1."
+        metavar="S T",
+        help="Columns of a .tsv that hold source and target, from 0, or keys of a .jsonl. Default: the recipe's, or "
+        "0 1, or source target.",
     ),
 ]

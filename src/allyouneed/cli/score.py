@@ -14,8 +14,9 @@ from allyouneed.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from allyouneed.pipeline import LanguageModel, MaskedModel, Score, Translator
+    from allyouneed.text.corpus import Columns as CorpusColumns
 
-TEXT_FILES = {".txt", ".tsv", ".gz", ".zst"}
+TEXT_FILES = {".txt", ".tsv", ".jsonl", ".gz", ".zst"}
 TRANSLATOR, LANGUAGE_MODEL = "zoo:en-fr", "zoo:lm-en"
 
 Item = TypeVar("Item")
@@ -41,7 +42,8 @@ def score(
 
     Prints the total log-probability (natural), the perplexity a token, and each token's part: one line out for every
     line in. A decoder scores each token given those before it, an encoder given all others. A translator scores a
-    target given its source: two texts, two aligned files, or one .tsv; on standard input a tab stands between them.
+    target given its source: two texts, two aligned files, or one .tsv or .jsonl; on standard input a tab stands between
+    them.
 
     For example:
       allyouneed score "The mouse ate the cheese."
@@ -125,18 +127,19 @@ def described(result: "Score") -> dict[str, Any]:
 
 def texts_of(given: list[str]) -> Iterator[list[str]]:
     """The texts that the arguments mean, in lists to be worked on together."""
-    from allyouneed.text.corpus import read_lines
+    from allyouneed.text.corpus import read_documents, read_lines
+    from allyouneed.text.jsonl import is_json_lines
 
     if not given:
         yield from chunks(None)
     for argument in given:
         if is_file(argument):
-            yield from in_parts(read_lines(argument))
+            yield from in_parts(read_documents(argument) if is_json_lines(argument) else read_lines(argument))
         else:
             yield [checked(argument)]
 
 
-def pairs_of(given: list[str], columns: tuple[int, int]) -> Iterator[Pairs]:
+def pairs_of(given: list[str], columns: "CorpusColumns") -> Iterator[Pairs]:
     """The pairs that the arguments mean, in lists to be worked on together."""
     from allyouneed.text.corpus import read_aligned, read_table
 
@@ -150,8 +153,8 @@ def pairs_of(given: list[str], columns: tuple[int, int]) -> Iterator[Pairs]:
     if len(given) == 2 and not any(files):
         return iter([[(checked(given[0]), checked(given[1]))]])
     raise UsageError(
-        "score takes a source and a target (two texts or two files), or one .tsv file, or standard input, with a model "
-        "that reads one text and writes another."
+        "score takes a source and a target (two texts or two files), or one .tsv or .jsonl file, or standard input, "
+        "with a model that reads one text and writes another."
     )
 
 

@@ -11,19 +11,20 @@ from pydantic import Field
 from allyouneed.errors import UsageError
 from allyouneed.tasks.task import Section, TokenData
 from allyouneed.text import everyday
-from allyouneed.text.corpus import Pair, Skipped, read_documents, read_pairs
+from allyouneed.text.corpus import Columns, Pair, Skipped, read_documents, read_pairs
 
 Count = Annotated[int, Field(gt=0, description="sentences to take from the everyday grammar")]
 Split = Annotated[Literal["train", "dev", "test"], Field(description="which frames of the everyday grammar")]
 
 
 class PairSource(Section):
-    """Where sentence pairs come from: two aligned files, one `.tsv`, or the everyday grammar."""
+    """Where sentence pairs come from: two aligned files, one `.tsv` or `.jsonl`, or the everyday grammar."""
 
-    source: str | None = Field(default=None, description="file of source lines, or the .tsv that holds both sides")
-    target: str | None = Field(default=None, description="file of target lines; left out when `source` is a .tsv")
-    columns: tuple[int, int] = Field(
-        default=(0, 1), description="columns of the .tsv that hold source and target, from 0"
+    source: str | None = Field(default=None, description="file of source lines, or the .tsv or .jsonl of both sides")
+    target: str | None = Field(default=None, description="file of target lines; left out where `source` has both sides")
+    columns: Columns = Field(
+        default=(0, 1),
+        description='columns of the .tsv that hold source and target, from 0; of a .jsonl keys, ["source", "target"]',
     )
     everyday: tuple[str, str] | None = Field(
         default=None, description='languages of the everyday grammar, such as ["en", "fr"]'
@@ -44,7 +45,8 @@ class PairSource(Section):
 class TextSource(Section):
     """Where documents come from: a file of plain text, or the everyday grammar, whose sentences are documents."""
 
-    text: str | None = Field(default=None, description="file of plain text: .txt, or packed as .gz or .zst")
+    text: str | None = Field(default=None, description="file of text: .txt or .jsonl, or packed as .gz or .zst")
+    key: str = Field(default="text", description="of a .jsonl: where an object holds its text")
     documents: Literal["paragraphs", "lines"] = Field(
         default="paragraphs", description='what a document is: "paragraphs" up to an empty line, or one of the "lines"'
     )
@@ -144,7 +146,7 @@ class Documents(Tables[TextSource]):
             return (text for (text,) in self.drawn(table))
         if table.text is None:
             raise UsageError('A table of data has neither "text" (a file) nor "everyday" (a language).')
-        return read_documents(self.root / table.text, lines=table.documents == "lines")
+        return read_documents(self.root / table.text, lines=table.documents == "lines", key=table.key)
 
 
 def described(files: list[str], languages: tuple[str, ...] | None, count: int, split: str) -> str:

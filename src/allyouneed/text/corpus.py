@@ -1,4 +1,6 @@
-"""Streaming readers for text and parallel text, plain or compressed (.gz, .zst). No file is ever held whole."""
+"""Streaming readers for text and parallel text, plain or packed (.gz, .zst): lines, aligned files, tables with tabs,
+and JSON lines. No file is ever held whole.
+"""
 
 import gzip
 import io
@@ -12,9 +14,12 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import zstandard
 
 from allyouneed.errors import InputError, nearest
+from allyouneed.text.jsonl import is_json_lines, read_objects
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ZSTD_BYTES = 16_384  # compressed bytes taken at a time
+
+Columns = tuple[int | str, int | str]  # source's and target's: numbers from 0 in a table, keys in a .jsonl
 
 
 class Pair(NamedTuple):
@@ -72,15 +77,17 @@ def read_pairs(
     source_path: str | Path,
     target_path: str | Path | None = None,
     *,
-    columns: tuple[int, int] = (0, 1),
+    columns: Columns = (0, 1),
     skipped: Skipped | None = None,
 ) -> Iterator[Pair]:
-    """Yields the pairs of two aligned files or, without `target_path`, of one table with a tab between its columns.
+    """Yields the pairs of two aligned files or, without `target_path`, of one table with a tab between its columns, or
+    of one .jsonl.
 
-    `columns` says which columns of the table, counted from 0, are source and target. A pair with a blank side is left
-    out and counted in `skipped`.
+    `columns` says which columns of the table, counted from 0, are source and target; in a .jsonl which keys, "source"
+    and "target" unless others are named. A pair with a blank side is left out and counted in `skipped`.
 
-    Raises InputError for files of unequal length, rows with unequal columns and a corpus that holds no pair at all.
+    Raises InputError for files of unequal length, rows with unequal columns, objects without these keys, and a corpus
+    that holds no pair at all.
     """
     skipped = Skipped() if skipped is None else skipped
     pairs = read_table(source_path, columns) if target_path is None else read_aligned(source_path, target_path)
@@ -95,13 +102,21 @@ def read_pairs(
         raise InputError(f'"{source_path}" holds no pair with text on both sides.')
 
 
-def read_documents(path: str | Path, *, lines: bool = False) -> Iterator[str]:
+def read_documents(path: str | Path, *, lines: bool = False, key: str = "text") -> Iterator[str]:
     r"""Yields the documents of a plain text: what stands between empty lines, its lines joined by `\n`.
 
-    With `lines` each line is a document of its own. Blank lines are in no document.
+    With `lines` each line is a document of its own. Blank lines are in no document. In a .jsonl each object is a
+    document, which stands under `key`.
 
-    Raises InputError as `read_lines` does, and for a file without any text.
+    Raises InputError as `read_lines` does, for objects without that key, and for a file without any text.
     """
+    if is_json_lines(path):
+        texts = (text for _, (text,) in read_objects(read_lines(path), path, [key]) if text.strip())
+        first = next(texts, None)
+        if first is None:
+            raise InputError(f'"{path}" holds no text.')
+        yield from chain([first], texts)
+        return
     found = False
     held: list[str] = []
     for line in chain(read_lines(path), [""]):
@@ -137,28 +152,34 @@ def read_aligned(source_path: str | Path, target_path: str | Path) -> Iterator[P
         )
 
 
-def read_table(path: str | Path, columns: tuple[int, int]) -> Iterator[Pair]:
+def read_table(path: str | Path, columns: Columns) -> Iterator[Pair]:
     """Two columns of a table, blank cells too; line 1 fixes how many columns there are. Errors as in `read_pairs`."""
     file = str(path)
-    width = line = 0
+    if is_json_lines(path):
+        keys = ("source", "target") if columns == (0, 1) else tuple(map(str, columns))
+        for number, (source, target) in read_objects(read_lines(path), path, keys):
+            # A pair is a line on either side, whatever its strings hold.
+            yield Pair(" ".join(source.splitlines()), " ".join(target.splitlines()), file, number)
+        return
+    width = line = first = second = 0
     for line, text in enumerate(read_lines(path), start=1):
         cells = text.split("\t")
         if line == 1:
             width = len(cells)
-            _check_columns(path, columns, width)
+            first, second = (_checked_column(path, column, width) for column in columns)
         if len(cells) != width:
             raise InputError(f'"{path}", line {line}: {len(cells)} columns, but line 1 has {width}.')
-        yield Pair(cells[columns[0]], cells[columns[1]], file, line)
+        yield Pair(cells[first], cells[second], file, line)
     if not line:
         raise InputError(f'"{path}" is empty.')
 
 
-def _check_columns(path: str | Path, columns: tuple[int, int], width: int) -> None:
+def _checked_column(path: str | Path, column: int | str, width: int) -> int:
     if width < 2:
         raise InputError(f'"{path}", line 1: no tab, but source and target must stand in columns with a tab between.')
-    for column in columns:
-        if not 0 <= column < width:
-            raise InputError(f'"{path}", line 1: there is no column {column}; columns go from 0 to {width - 1}.')
+    if not str(column).isdecimal() or int(column) >= width:
+        raise InputError(f'"{path}", line 1: there is no column {column}; columns go from 0 to {width - 1}.')
+    return int(column)
 
 
 def decode_line(raw: bytes, path: str | Path, number: int) -> str:
