@@ -5,9 +5,9 @@ const tables = new Map();
 
 /** 256 steps between two style variables of an element, as [r, g, b] triples. */
 export function ramp(host, from, to) {
-  const ends = [resolved(host, from), resolved(host, to)];
-  const name = ends.join();
-  if (!tables.has(name)) tables.set(name, mixed(...ends));
+  // Asking for a colour costs a style pass, and it changes with the scheme alone.
+  const name = [getComputedStyle(host).colorScheme, matchMedia("(prefers-color-scheme: dark)").matches, from, to].join();
+  if (!tables.has(name)) tables.set(name, mixed(resolved(host, from), resolved(host, to)));
   return tables.get(name);
 }
 

@@ -27,6 +27,7 @@ class HeatMap {
   #options;
   #data = null;
   #cursor = null;
+  #fitted = null; // the names that the top was fitted to, at the width that it has
 
   constructor(kit, options) {
     this.#kit = kit;
@@ -51,7 +52,10 @@ class HeatMap {
       el("p", { class: "unseen", id: help }, kit.t("frame.heat-help")),
     );
     this.#listen();
-    new ResizeObserver(() => this.#data && this.#fit()).observe(this.cells);
+    new ResizeObserver(() => {
+      this.#fitted = null;
+      if (this.#data) this.#fit();
+    }).observe(this.cells);
   }
 
   draw(data) {
@@ -69,14 +73,25 @@ class HeatMap {
     if (this.#cursor) this.#moveTo(...this.#cursor, false);
   }
 
-  /** Where cells are too narrow for numbers, only the masked ones keep their sign; names that are too wide are turned. */
+  /**
+   * Where cells are too narrow for numbers, only the masked ones keep their sign; names that are too wide are turned.
+   * Measuring lays the page out, so it is done for other names and other widths alone.
+   */
   #fit() {
     const { columns, column } = this.#data;
+    const names = columns.join("\n");
+    if (names !== this.#fitted) this.#measure(columns);
+    this.#fitted = names;
+    const all = !this.top.classList.contains("ends");
+    [...this.top.children].forEach((node, at) => node.classList.toggle("marked", all && at === column));
+  }
+
+  #measure(columns) {
     const width = this.cells.clientWidth / columns.length;
     this.node.classList.toggle("cramped", width < NARROWEST_NUMBER);
     const few = width < NARROWEST_LABEL || (columns.length > MOST_TICKS && columns.every(name => /^\d+$/.test(name)));
     this.top.className = few ? "heat-top ends" : "heat-top";
-    this.top.replaceChildren(...labels(few ? ends(columns) : columns, few ? null : column));
+    this.top.replaceChildren(...labels(few ? ends(columns) : columns, null));
     this.top.classList.toggle("turned", !few && [...this.top.children].some(node => node.scrollWidth > width - 2));
   }
 
