@@ -152,7 +152,8 @@ class Translator(Writer):
         """Each text with its gaps, written ___, filled by the likeliest tokens, as many as they may be: for models that
         learned to write what is missing (Raffel 2020), or the whole text (Lewis 2020), which name no guesses.
 
-        Gaps are filled from left to right, each by the likeliest of `k` guesses given those before it.
+        Gaps are filled from left to right, each by the likeliest of `k` guesses given those before it. A whole text is
+        searched for with `beam`.
 
         Raises TextError for a text without a gap or with too many, TooLongError, and UsageError for other models.
         """
