@@ -16,7 +16,9 @@ from allyouneed.guide.models import Models
 from allyouneed.guide.server import create_app
 from allyouneed.guide.widgets import WIDGETS
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+# The shell draws no window around a page, which takes a browser with one as much time as the page.
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
