@@ -55,9 +55,10 @@ def data() -> dict[str, object]:
     }
 
 
-def sources() -> dict[str, str]:
-    """The bibliography: a full reference for each key that a cited number names."""
-    return json.loads((FOLDER / "sources.json").read_text(encoding="utf-8"))
+def sources(lang: str) -> dict[str, str]:
+    """The bibliography: a full reference for each key that a cited number names, its remarks in the page's language."""
+    told: dict[str, str | dict[str, str]] = json.loads((FOLDER / "sources.json").read_text(encoding="utf-8"))
+    return {key: text if isinstance(text, str) else text[lang] for key, text in told.items()}
 
 
 def fragment(lang: str, section: str) -> tuple[str, str]:
@@ -78,7 +79,7 @@ def prose(lang: str) -> str:
             f'<section id="{section}" aria-labelledby="{section}-title">\n'
             f'<h2 id="{section}-title"><span class="number">{number}</span> {heading}</h2>\n{body}</section>\n'
         )
-    listed = "".join(f'<li id="source-{key}">{escape(text)}</li>\n' for key, text in sources().items())
+    listed = "".join(f'<li id="source-{key}">{escape(text)}</li>\n' for key, text in sources(lang).items())
     words = strings(lang)
     return (
         f'<div class="opening"><h1>{escape(words["page.title"])}</h1><p>{escape(words["page.opening"])}</p></div>\n'
