@@ -28,6 +28,7 @@ DRESS = """figure => [figure, ...figure.querySelectorAll("*")].map(node => {
     const names = ["float", "fontWeight", "textAlign", "whiteSpace", "wordBreak", "listStyleType", "textTransform"];
     return [node.localName, ...names.map(name => style[name])].join(" ");
 })"""
+PAINT = "all => all.map(one => [...one.getContext('2d').getImageData(0, 0, one.width, one.height).data].join())"
 SENTENCE = "The mouse ate the cheese."
 LOOK = f'ayn.load("zoo:en-fr").attend("{SENTENCE}").show()'
 STATIC = 'ayn.widget("scaling", lang="en", d_k=512, scale=False).static()'
@@ -44,14 +45,14 @@ def settled(page: Any, name: str) -> Any:
     return figure
 
 
-def seen(page: Any, name: str) -> tuple[set[str], dict[str, str], dict[str, str]]:
-    """How a figure is dressed, its numbers as it comes, and those after an arrow key has moved its first control."""
+def seen(page: Any, name: str) -> tuple[set[str], list[str], dict[str, str], dict[str, str]]:
+    """How a figure is dressed and painted, its numbers as it comes, and those after a key moved its first control."""
     figure = settled(page, name)
-    dress, before = set(figure.evaluate(DRESS)), numbers(figure)
+    dress, paint, before = set(figure.evaluate(DRESS)), figure.locator("canvas").evaluate_all(PAINT), numbers(figure)
     control = figure.locator(CONTROL).first
     if control.count():
         control.press("ArrowRight")
-    return dress, before, numbers(settled(page, name))
+    return dress, paint, before, numbers(settled(page, name))
 
 
 @pytest.fixture(scope="module")
@@ -150,10 +151,10 @@ def opened(browser: Any, address: str) -> tuple[Any, list[str]]:
 def compare(page: Any, on_the_page: dict[str, Any]) -> None:
     for name in on_the_page:
         settled(page, name)  # outputs that are still coming in move those that are there
-    for name, (dress, before, after) in on_the_page.items():
-        here = seen(page, name)
-        assert here[0] <= dress, name
-        assert here[1:] == (before, after), name
+    for name, (dress, *rest) in on_the_page.items():
+        own, *same = seen(page, name)
+        assert own <= dress, name
+        assert same == rest, name
     assert page.evaluate("window.keys") == []  # the arrow keys stay with the figure
 
 

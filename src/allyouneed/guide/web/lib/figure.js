@@ -25,7 +25,14 @@ export function frame({ model, host, widget }) {
   const print = () => figure.panels.open("table");
   window.addEventListener("aun-theme", redraw);
   window.addEventListener("beforeprint", print);
+  // A notebook may draw before it shows, and a figure outside of the document has no colours yet.
+  const shown = new ResizeObserver(() => {
+    shown.disconnect();
+    redraw();
+  });
+  if (!host.isConnected) shown.observe(host);
   return () => {
+    shown.disconnect();
     for (const [event, listener] of Object.entries(changes)) model.off(event, listener);
     window.removeEventListener("aun-theme", redraw);
     window.removeEventListener("beforeprint", print);
