@@ -28,6 +28,22 @@ def test_points_come_and_go_by_pointer_and_keys(reader: Any) -> None:
     reader.wait("pointer")
 
 
+def test_names_of_points_leave_each_other_room(reader: Any) -> None:
+    figure = reader.figure("pointer")
+    names = figure.locator(".board-name")
+    assert names.count() == reader.value("pointer", "count")
+    reader.set("pointer", {"n": 60})
+    boxes = names.evaluate_all(
+        "all => all.map(node => node.getBBox()).map(box => [box.x, box.y, box.width, box.height])"
+    )
+    assert len(boxes) > 30
+    for one, (x, y, width, height) in enumerate(boxes):
+        for left, top, wide, _ in boxes[one + 1 :]:
+            assert abs(y - top) > 0.8 * height or x + width < left or left + wide < x
+    figure.locator('[data-panel="reset"]').click()
+    reader.wait("pointer")
+
+
 def test_answer_is_judged_and_every_step_adds_to_one(reader: Any, site: Any) -> None:
     figure = reader.figure("pointer")
     assert reader.value("pointer", "sum") == pytest.approx(1, abs=1e-4)

@@ -6,6 +6,7 @@ import { action, cited, measure, part, told } from "../lib/parts.js";
 import { pieces } from "../lib/text.js";
 
 const [SIZE, STEP, REACH] = [400, 0.05, 0.06];
+const NAME = [17, 13]; // the room of a name, in the units of SIZE
 
 function build(kit) {
   const { t } = kit;
@@ -122,6 +123,14 @@ function listen(kit, parts) {
   });
 }
 
+/** The points whose names have room beside them: where two would lie on each other, the first in `order` has its. */
+function withRoom(points, order) {
+  const named = new Set();
+  const apart = (index, other) => points[index].some((part, axis) => Math.abs(part - points[other][axis]) * SIZE > NAME[axis]);
+  for (const index of order) if ([...named].every(other => other === index || apart(index, other))) named.add(index);
+  return named;
+}
+
 function drawCursor(kit, parts) {
   parts.board.querySelector(".board-cursor")?.remove();
   if (!parts.cursor) return;
@@ -136,6 +145,7 @@ function draw(kit, result, parts) {
   const at = index => `${points[index][0] * SIZE} ${(1 - points[index][1]) * SIZE}`;
   const made = indices.slice(0, used.step);
   const closed = used.step > indices.length;
+  const names = withRoom(points, [...hull, ...points.keys()]);
   parts.board.replaceChildren(
     svg("rect", { class: "board-paper", x: 0, y: 0, width: SIZE, height: SIZE }),
     svg("path", { class: "board-hull", d: `M ${hull.map(at).join(" L ")} Z`, fill: "none" }),
@@ -145,7 +155,7 @@ function draw(kit, result, parts) {
       return [
         svg("circle", { class: "board-halo", cx: x, cy: y, r: 6 + 26 * Math.sqrt(chances[index]), "fill-opacity": 0.12 + 0.4 * chances[index] }),
         svg("circle", { class: `board-point${made.includes(index) ? " made" : ""}`, cx: x, cy: y, r: 5 }),
-        svg("text", { class: "board-name", x: x + 8, y: y - 7, "font-size": 13 }, String(index + 1)),
+        ...(names.has(index) ? [svg("text", { class: "board-name", x: x + 8, y: y - 7, "font-size": 13 }, String(index + 1))] : []),
       ];
     }),
   );
