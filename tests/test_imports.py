@@ -27,8 +27,8 @@ MAY_IMPORT["statistical"] = {"errors", "parts", "models"}
 MAY_IMPORT["measure"] = {"errors", "parts", "models", "lens"}
 BELOW_FACES = set(MAY_IMPORT)
 MAY_IMPORT["reproduce"] = BELOW_FACES
-MAY_IMPORT["guide"] = BELOW_FACES | {"reproduce"}
-MAY_IMPORT["server"] = BELOW_FACES | {"reproduce"}
+MAY_IMPORT["server"] = BELOW_FACES
+MAY_IMPORT["guide"] = BELOW_FACES | {"reproduce", "server"}
 MAY_IMPORT["cli"] = BELOW_FACES | {"reproduce", "guide", "server"}
 MAY_IMPORT["__main__"] = {"cli"}
 

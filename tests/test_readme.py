@@ -63,7 +63,7 @@ def test_make_knows_the_target(target: str) -> None:
 def test_command(desk: Path, command: str) -> None:
     if " train " in command:
         type_in(desk, command + SHORTER)
-    elif " guide " in command:
+    elif " guide " in command or " serve " in command:
         serve(desk, command)
     else:
         out = type_in(desk, command)
@@ -74,8 +74,9 @@ def test_command(desk: Path, command: str) -> None:
 
 
 def serve(desk: Path, command: str) -> None:
-    """Starts the guide, reads the address that it prints, and stops it."""
-    arguments = [str(Path(sys.executable).with_name("allyouneed")), *command.split()[1:], "--no-open", "--port", "0"]
+    """Starts a server, reads the address that it prints, and stops it."""
+    quiet = ["--no-open"] if " guide " in command else []
+    arguments = [str(Path(sys.executable).with_name("allyouneed")), *command.split()[1:], *quiet, "--port", "0"]
     with subprocess.Popen(arguments, cwd=desk, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         said = ""
         assert process.stdout is not None

@@ -17,7 +17,7 @@ from allyouneed.cli.main import app
 
 VERBS = (
     "guide train translate generate fill score evaluate attend average bench"
-    " convert models reproduce parse point copy sort tokenize verify"
+    " convert models serve reproduce parse point copy sort tokenize verify"
 ).split()
 COMMAND = [sys.executable, "-m", "allyouneed"]
 

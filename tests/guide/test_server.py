@@ -17,10 +17,11 @@ from allyouneed.errors import InputError, UsageError
 from allyouneed.guide import serve
 from allyouneed.guide.models import Models
 from allyouneed.guide.page import SECTIONS
-from allyouneed.guide.server import create_app, listen
+from allyouneed.guide.server import create_app
 from allyouneed.guide.widgets import WIDGETS
 from allyouneed.parts.attention import attention_weights
 from allyouneed.pipeline import Translator
+from allyouneed.server.connection import LOOPBACK, listen
 
 
 def client_of(models: Models, lang: str = "ko") -> TestClient:
@@ -162,7 +163,7 @@ def test_parts_of_an_answer_do_not_wait_for_each_other() -> None:
             done.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
             writer.close()
 
-        with listen(0) as listener:
+        with listen(LOOPBACK, 0) as listener:
             async with await asyncio.start_server(met, sock=listener) as server:
                 with socket.create_connection(server.sockets[0].getsockname()):
                     return await done
@@ -176,7 +177,7 @@ def test_taken_port_is_refused_in_words() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(InputError, match=f"cannot use port {port} of 127.0.0.1: .* Choose another one"):
+        with pytest.raises(InputError, match=f"Port {port} of 127.0.0.1 cannot be used: .* Choose another one"):
             serve(port=port, open_browser=False)
 
 

@@ -1,7 +1,7 @@
 """`allyouneed fill`."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -32,7 +32,7 @@ def fill(
       allyouneed fill "The mouse ate the ___."
       allyouneed fill --top 10 --json "The ___ ate the ___."
     """
-    from allyouneed.pipeline import LanguageModel, load
+    from allyouneed.pipeline import Filling, LanguageModel, load
 
     pipe = load(model)
     if isinstance(pipe, LanguageModel):
@@ -49,7 +49,7 @@ def fill(
 
         for line, result in zip(lines, until_unusable(work, len(lines), before), strict=False):
             if as_json:
-                write_json({"source": line, **described(result)})
+                write_json({"source": line, **(result or Filling("", [])).to_dict()})
             else:
                 write("" if result is None else printed(result))
         before += len(lines)
@@ -59,13 +59,3 @@ def printed(result: "Filling") -> str:
     """A filled text as one line."""
     gaps = (" ".join(f"{guess.token}={guess.probability:.4f}" for guess in guesses) for guesses in result.guesses)
     return "\t".join((result.text, *gaps))
-
-
-def described(result: "Filling | None") -> dict[str, Any]:
-    """A filled text as JSON."""
-    if result is None:
-        return {"text": "", "gaps": []}
-    gaps = [
-        [{"token": guess.token, "probability": guess.probability} for guess in guesses] for guesses in result.guesses
-    ]
-    return {"text": result.text, "gaps": gaps}

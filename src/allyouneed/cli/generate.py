@@ -123,8 +123,10 @@ class Prompts:
 
     def show(self, prompt: str, result: "Generation | None", *, flatten: bool) -> None:
         """Prints one text that is there as a whole."""
+        from allyouneed.pipeline import Generation
+
         if self.as_json:
-            write_json({"prompt": prompt, **described(result)})
+            write_json({"prompt": prompt, **(result or Generation("", [], 0.0, True)).to_dict()})
             return
         text = "" if result is None else self.head(prompt) + result.text
         write_part(f"{flat(text) if flatten else text}\n")
@@ -132,15 +134,3 @@ class Prompts:
     def head(self, prompt: str) -> str:
         """What is printed before the written text: the prompt, where both are one text."""
         return "" if self.pipe.config.is_encoder_decoder else prompt
-
-
-def described(result: "Generation | None") -> dict[str, Any]:
-    """A written text as JSON."""
-    if result is None:
-        return {"text": "", "tokens": [], "logprob": 0.0, "finished": True}
-    return {
-        "text": result.text,
-        "tokens": result.tokens,
-        "logprob": result.logprob,
-        "finished": result.finished,
-    }

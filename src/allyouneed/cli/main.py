@@ -22,6 +22,7 @@ from allyouneed.cli.parse import parse
 from allyouneed.cli.point import point
 from allyouneed.cli.reproduce import reproduce
 from allyouneed.cli.score import score
+from allyouneed.cli.serve import serve
 from allyouneed.cli.sort import sort
 from allyouneed.cli.tokenize import tokenize
 from allyouneed.cli.train import train
@@ -56,6 +57,7 @@ VERBS = (
     bench,
     convert,
     models,
+    serve,
     reproduce,
     parse,
     point,

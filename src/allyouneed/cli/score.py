@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -78,7 +78,7 @@ def score_pairs(pipe: "Translator", batches: Iterator[Pairs], *, as_json: bool) 
 
         for (source, target), result in zip(pairs, until_unusable(work, len(pairs), before), strict=False):
             if as_json:
-                write_json({"source": source, "target": target, **described(result)})
+                write_json({"source": source, "target": target, **result.to_dict()})
             else:
                 write(printed(result) if source.strip() or target.strip() else "")
         before += len(pairs)
@@ -95,7 +95,7 @@ def score_texts(pipe: "LanguageModel | MaskedModel", batches: Iterator[list[str]
 
         for text, result in zip(texts, until_unusable(work, len(texts), before), strict=False):
             if as_json:
-                write_json({"text": text, **({} if result is None else described(result))})
+                write_json({"text": text, **({} if result is None else result.to_dict())})
             else:
                 write("" if result is None else printed(result))
         before += len(texts)
@@ -112,17 +112,6 @@ def printed(result: "Score") -> str:
     """A result as one line. A token that nothing comes before, where that leaves it unknown, has no number."""
     tokens = [f"{token}={logprob:.4f}" for token, logprob in zip(result.tokens, result.logprobs, strict=True)]
     return f"{result.total:.4f}\t{result.perplexity:.4f}\t{' '.join([*result.given, *tokens])}"
-
-
-def described(result: "Score") -> dict[str, Any]:
-    """A result as JSON."""
-    return {
-        "total": result.total,
-        "perplexity": result.perplexity,
-        "tokens": result.tokens,
-        "logprobs": result.logprobs,
-        **({"given": result.given} if result.given else {}),
-    }
 
 
 def texts_of(given: list[str]) -> Iterator[list[str]]:

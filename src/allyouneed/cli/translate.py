@@ -1,6 +1,6 @@
 """`allyouneed translate`."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -48,7 +48,7 @@ def translate(
 
         for line, result in zip(lines, until_unusable(work, len(lines), before), strict=False):
             if as_json:
-                write_json({"source": line, **described(result, nbest)})
+                write_json({"source": line, **result.to_dict(ranked=nbest > 1)})
             else:
                 write(*printed(result, nbest))
         before += len(lines)
@@ -67,18 +67,3 @@ def with_words(result: "Translation") -> str:
     if result.alignment is None:
         return result.text
     return f"{result.text}\t{' '.join(f'{source}-{target}' for source, target in result.alignment.words)}"
-
-
-def described(result: "Translation", nbest: int) -> dict[str, Any]:
-    """A translation as JSON."""
-    facts: dict[str, Any] = {"text": result.text, "score": result.score, "tokens": result.tokens}
-    if result.alignment is not None:
-        facts["alignment"] = {
-            "source_tokens": result.alignment.source,
-            "pairs": result.alignment.pairs,
-            "words": result.alignment.words,
-            "matrix": result.alignment.matrix.tolist(),
-        }
-    if nbest > 1:
-        facts["nbest"] = [described(one, 1) for one in result.nbest]
-    return facts

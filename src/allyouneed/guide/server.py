@@ -1,12 +1,10 @@
 """The guide's server, on the loopback only: the page, its front-end files, an address for each figure's numbers."""
 
-import json
-import socket
 import webbrowser
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from threading import Thread
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import uvicorn
 from fastapi import APIRouter, Depends, FastAPI, Request
@@ -14,14 +12,14 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from allyouneed.errors import InputError, UsageError, nearest
+from allyouneed.errors import UsageError, nearest
 from allyouneed.guide.language import LANGUAGES
 from allyouneed.guide.models import Models
 from allyouneed.guide.page import WEB, page
 from allyouneed.guide.widgets import WIDGETS
 from allyouneed.guide.widgets.base import FigureError, Widget
+from allyouneed.server.connection import LOOPBACK, NoObjectError, TooLargeError, listen, object_of
 
-HOST = "127.0.0.1"
 # The browser itself refuses whatever would leave this machine.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -46,24 +44,13 @@ def list_models(request: Request) -> list[dict[str, Any]]:
 
 
 async def inputs_of(request: Request) -> dict[str, Any]:
-    """The inputs that a request brings. One that is too large is read to its end, for who is still sending does not
-    listen, and is not kept. Raises FigureError.
-    """
-    body, size = bytearray(), 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size <= LARGEST:
-            body += piece
-    if size > LARGEST:
-        raise FigureError("error.large", size=size, most=LARGEST)
+    """The inputs that a request brings. Raises FigureError."""
     try:
-        inputs: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        inputs = None
-    # Another site can make a browser send plain text here without asking, but no JSON.
-    if not isinstance(inputs, dict) or not request.headers.get("content-type", "").startswith("application/json"):
-        raise FigureError("error.body")
-    return cast(dict[str, Any], inputs)
+        return await object_of(request, LARGEST)
+    except TooLargeError as error:
+        raise FigureError("error.large", size=error.size, most=LARGEST) from error
+    except NoObjectError as error:
+        raise FigureError("error.body") from error
 
 
 @routes.post("/api/{name}")
@@ -108,31 +95,17 @@ def create_app(models: Models, lang: str = "ko") -> FastAPI:
     app.add_exception_handler(FigureError, refuse)
     app.middleware("http")(guard)
     # Another site may point a name of its own at the loopback: only our names are answered.
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost"])
     return app
-
-
-def listen(port: int) -> socket.socket:
-    """A socket of the loopback; port 0 takes a free one. Raises InputError for a taken port."""
-    # Only of a socket that names its protocol does asyncio see that it is TCP, and send the second part of an answer at
-    # once instead of when the first has been acknowledged, 40 ms later.
-    listener = socket.socket(proto=socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((HOST, port))
-    except (OSError, OverflowError) as problem:
-        raise InputError(f"The guide cannot use port {port} of {HOST}: {problem}. Choose another one.") from problem
-    listener.listen()
-    return listener
 
 
 def run(own_models: Sequence[str], lang: str, *, port: int, open_browser: bool) -> None:
     """Serves until interrupted. Raises UsageError for an unknown language, InputError for a taken port."""
     if lang not in LANGUAGES:
         raise UsageError(f'The guide has no language "{lang}", only {" and ".join(LANGUAGES)}.')
-    listener = listen(port)
+    listener = listen(LOOPBACK, port)
     models = Models(own_models)
-    address = f"http://{HOST}:{listener.getsockname()[1]}/"
+    address = f"http://{LOOPBACK}:{listener.getsockname()[1]}/"
     print(f"The guide is at {address} (Ctrl-C ends it)", flush=True)
     loading = Thread(target=models.cards, daemon=True)  # while the reader reads
     loading.start()

@@ -40,6 +40,11 @@ class Score:
         """exp of the mean negative log-probability of a token; 1 where there is none."""
         return math.exp(-self.total / max(len(self.logprobs), 1))
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        plain = {"total": self.total, "perplexity": self.perplexity, "tokens": self.tokens, "logprobs": self.logprobs}
+        return plain | ({"given": self.given} if self.given else {})
+
 
 class TextError(InputError):
     """One of several texts cannot be used: `index` says which, and `problem` why, to stand behind a name of it."""

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from allyouneed.pipeline.common import TextError
 from allyouneed.text.vocabulary import Vocabulary
@@ -27,6 +28,10 @@ class Filling:
 
     text: str
     guesses: list[list[Guess]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"text": self.text, "gaps": [[asdict(guess) for guess in guesses] for guesses in self.guesses]}
 
 
 def check_gaps(counts: Sequence[int]) -> None:

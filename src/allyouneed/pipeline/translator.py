@@ -41,6 +41,18 @@ class Translation:
     alignment: Alignment | None = None
     nbest: "tuple[Translation, ...]" = ()  # best first, this one included
 
+    def to_dict(self, *, ranked: bool = False) -> dict[str, Any]:
+        """As plain values; `ranked`: with the `nbest`."""
+        plain: dict[str, Any] = {"text": self.text, "score": self.score, "tokens": self.tokens}
+        if self.alignment is not None:
+            plain["alignment"] = {
+                "source_tokens": self.alignment.source,
+                "pairs": self.alignment.pairs,
+                "words": self.alignment.words,
+                "matrix": self.alignment.matrix.tolist(),
+            }
+        return plain | ({"nbest": [one.to_dict() for one in self.nbest]} if ranked else {})
+
 
 class Translator(Writer):
     """An encoder and a decoder: a translation model, or any other that turns one text into another."""
@@ -191,11 +203,17 @@ class Translator(Writer):
     @property
     def mask(self) -> int:
         """The token that stands for any number of others. Raises UsageError where the model did not learn one."""
-        mask, recipe = self.tokenizer.mask, tomllib.loads(self.recipe or "")
-        learned = recipe.get("data", {}).get("objective") == "infilling" or not isinstance(self.tokenizer, Tokenizer)
-        if mask is None or not learned:
+        mask = self.tokenizer.mask
+        if mask is None or not self.fills:
             raise UsageError(f"{self.name} did not learn to fill gaps.")
         return mask
+
+    @property
+    def fills(self) -> bool:
+        """Did the model learn to fill gaps?"""
+        if sentinels_of(self.tokenizer) or not isinstance(self.tokenizer, Tokenizer):
+            return bool(sentinels_of(self.tokenizer)) or self.tokenizer.mask is not None
+        return tomllib.loads(self.recipe or "").get("data", {}).get("objective") == "infilling"
 
     def _gap(
         self, there: list[int], rows: list[list[int]], written: list[list[int]], sentinels: list[int], gap: int, k: int

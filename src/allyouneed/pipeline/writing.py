@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from random import Random
 from typing import Any, ClassVar, Unpack
 
@@ -28,6 +28,10 @@ class Generation:
     tokens: list[str]  # those of a stop string too
     logprob: float  # what the model gives them, and the end mark where it came to one
     finished: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
 
 
 class Writer(Pipeline):
