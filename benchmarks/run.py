@@ -24,7 +24,8 @@ Python {python}; {versions}.
 Each library runs in a process of its own, all take turns ({rounds} rounds), and the medians are compared. Every process
 has {threads} threads, each bound to a core. Rounds that other programs disturbed (over 10 % of the processors) are left
 out, as long as half of the rounds remain; "others" is the most that such programs took in a round that counts. Read the
-ratios: the absolute numbers belong to the machine. Peak memory is that of the whole process, libraries included.
+ratios: the absolute numbers belong to the machine. Peak memory is that of the whole process, libraries included. What
+another machine gave, and what other programs measure, stands in [ELSEWHERE.md](ELSEWHERE.md).
 """
 
 

@@ -46,7 +46,8 @@ MAY_USE: dict[str, set[str]] = {
         "tokenizers",
         "huggingface_hub",
         "transformers",
-    },  # the last: verify
+        "ctranslate2",
+    },  # the last two: verify and convert
     "lens": {"torch", "numpy", "matplotlib"},
     "statistical": {"nltk"},
 }

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
+from allyouneed.checkpoints.ctranslate2 import save_ctranslate2
 from allyouneed.checkpoints.gguf import load_gguf
 from allyouneed.checkpoints.huggingface import family_named, load_huggingface, save_huggingface
 from allyouneed.checkpoints.huggingface.files import PICKLED, how_to_convert, read_json
@@ -10,6 +11,7 @@ from allyouneed.checkpoints.native import CONFIG, SavedModel, load_model, save_m
 from allyouneed.errors import InputError, UsageError
 
 Format = Literal["allyouneed", "huggingface", "gguf"]
+Written = Literal["allyouneed", "huggingface", "ctranslate2"]
 
 
 def format_of(source: Path) -> Format:
@@ -33,10 +35,10 @@ def read_model(source: Path) -> SavedModel:
     return {"allyouneed": load_model, "huggingface": load_huggingface, "gguf": load_gguf}[format_of(source)](source)
 
 
-def convert(source: Path, target: Path, to: Format | None = None, *, family: str | None = None) -> None:
-    """Writes the model of `source` into the new folder `target`, in the other format if none is named. Weights are
-    written in float32, which holds those of any source exactly. `family`: of the Hugging Face layout; None: one that
-    fits.
+def convert(source: Path, target: Path, to: Written | None = None, *, family: str | None = None) -> None:
+    """Writes the model of `source` into the new folder `target`. Where no format is named, this package's models are
+    written in the Hugging Face layout, and all others in this package's. Weights are written in float32, which holds
+    those of any source exactly. `family`: of the Hugging Face layout; None: one that fits.
 
     Raises UsageError where there is nothing to convert, InputError where `target` is there already, and `Refused` with
     every reason why the other format cannot hold the model.
@@ -53,5 +55,7 @@ def convert(source: Path, target: Path, to: Format | None = None, *, family: str
     saved = read_model(source)
     if to == "huggingface":
         save_huggingface(target, saved.model, saved.tokenizer, kind)
+    elif to == "ctranslate2":
+        save_ctranslate2(target, saved.model, saved.tokenizer)
     else:
         save_model(target, saved.model, saved.tokenizer, card=f"# {target.name}\n\nConverted from {source.name}.\n")

@@ -13,7 +13,8 @@ def convert(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help=MODEL_HELP)],
     target: Annotated[Path, typer.Argument(metavar="TARGET", help="The folder to write, which must be new or empty.")],
     to: Annotated[
-        Literal["allyouneed", "huggingface"] | None, typer.Option(help="Format to write. Default: the other one.")
+        Literal["allyouneed", "huggingface", "ctranslate2"] | None,
+        typer.Option(help="Format to write. Default: huggingface for this package's models, allyouneed for others."),
     ] = None,
     family: Annotated[
         str | None, typer.Option(metavar="NAME", help='Model type for huggingface ("llama"). Default: one that fits.')
@@ -27,6 +28,7 @@ def convert(
     For example:
       allyouneed convert models/SmolLM2-135M runs/smol
       allyouneed convert runs/mine exported --to huggingface
+      allyouneed convert runs/mine engine --to ctranslate2
     """
     from allyouneed.checkpoints.conversion import convert
     from allyouneed.pipeline import place_of
