@@ -11,6 +11,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import Inputs, Widget
+from allyouneed.guide.widgets.drawing import drawn
 from allyouneed.guide.widgets.tracing import watch
 from allyouneed.models.config import TransformerConfig
 from allyouneed.models.inputs import Inputs as StackInputs
@@ -81,8 +82,7 @@ def mask(inputs: CodeInputs) -> Piece:
 
 def heads(inputs: CodeInputs) -> Piece:
     """Several lookups side by side."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(inputs.seed)
+    with drawn(inputs.seed):
         layer = MultiHeadAttention(inputs.d_model, inputs.heads).eval()
         x = torch.randn(inputs.batch, inputs.n, inputs.d_model)
 
@@ -91,7 +91,8 @@ def heads(inputs: CodeInputs) -> Piece:
         return layer.output(naive_attend(layer.queries(x), keys, values).transpose(1, 2).flatten(2))
 
     def torchs() -> Tensor:
-        theirs = nn.MultiheadAttention(inputs.d_model, inputs.heads, batch_first=True).eval()
+        with drawn(0):  # weights that ours replace
+            theirs = nn.MultiheadAttention(inputs.d_model, inputs.heads, batch_first=True).eval()
         three = (layer.query, layer.key, layer.value)
         theirs.in_proj_weight.copy_(torch.cat([part.weight for part in three]))
         theirs.in_proj_bias.copy_(torch.cat([part.bias for part in three]))
@@ -106,8 +107,8 @@ def heads(inputs: CodeInputs) -> Piece:
 def positions(inputs: CodeInputs) -> Piece:
     """The sinusoids; in fast form they are a table, made once."""
     config = TransformerConfig(vocab_size=1, d_model=inputs.d_model, n_heads=1, max_length=inputs.n)
-    stack, table = StackInputs(config, two_way=True).eval(), nn.Embedding(1, inputs.d_model)
-    nn.init.zeros_(table.weight)
+    stack = StackInputs(config, two_way=True).eval()
+    table = nn.Embedding.from_pretrained(torch.zeros(1, inputs.d_model))
     places, tokens = torch.arange(inputs.n), torch.zeros(1, inputs.n, dtype=torch.long)
 
     def torchs() -> Tensor:

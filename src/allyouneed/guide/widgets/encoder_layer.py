@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import FigureError, Inputs, Widget, any_model
+from allyouneed.guide.widgets.drawing import drawn
 from allyouneed.guide.widgets.many_heads import Trial
 from allyouneed.guide.widgets.removal import without_box, without_way_around
 from allyouneed.guide.widgets.self_attention import EXAMPLE
@@ -72,8 +73,7 @@ def fresh_config(block: str, activation: Activation) -> TransformerConfig:
 @lru_cache(maxsize=8)
 def fresh(block: str, activation: Activation) -> Transformer:
     """A model of that config, always from the same seed: the deepest, of which a shallower one is the first layers."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1)
+    with drawn(1):
         return Transformer(fresh_config(block, activation)).eval()
 
 

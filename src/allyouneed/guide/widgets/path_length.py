@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import Inputs, Widget
 from allyouneed.guide.widgets.clock import Largest, exponent, seconds
+from allyouneed.guide.widgets.drawing import drawn
 from allyouneed.parts.attention import MultiHeadAttention, attend, naive_attend
 from allyouneed.parts.masks import sliding_window
 
@@ -86,22 +87,27 @@ def layer_of(kind: Kind, width: int, window: int) -> Callable[[Tensor], object]:
             return run
 
 
+def layer_and_inputs(kind: Kind, window: int) -> tuple[Callable[[Tensor], object], list[Tensor]]:
+    """A layer of the figure's width, and a text of each length for it."""
+    with drawn(0):
+        return layer_of(kind, WIDTH, window), [torch.randn(1, n, WIDTH) for n in LENGTHS]
+
+
 @lru_cache(maxsize=64)
 def measured(kind: Kind, window: int, again: int) -> list[float]:
     """Milliseconds of one layer at each length, on this machine."""
-    layer = layer_of(kind, WIDTH, window)
+    layer, given = layer_and_inputs(kind, window)
     with torch.inference_mode():
-        return [1000 * seconds(partial(layer, torch.randn(1, n, WIDTH))) for n in LENGTHS]
+        return [1000 * seconds(partial(layer, x)) for x in given]
 
 
 @lru_cache(maxsize=64)
 def largest(kind: Kind, window: int) -> list[float]:
     """KiB of the largest tensor that a layer makes at each length."""
-    layer = layer_of(kind, WIDTH, window)
+    layer, given = layer_and_inputs(kind, window)
     sizes: list[float] = []
     with torch.inference_mode():
-        for n in LENGTHS:
-            x = torch.randn(1, n, WIDTH)
+        for x in given:
             with Largest() as made:
                 layer(x)
             sizes.append(made.bytes / 1024)
