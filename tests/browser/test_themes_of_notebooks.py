@@ -106,7 +106,10 @@ def test_frame_is_dressed_as_the_notebook_around_it(page: Any, theme: str) -> No
 
 def test_wheel_over_a_frame_is_heard_around_it(page: Any) -> None:
     framed(page, "vscode-light").hover(position={"x": 5, "y": 5})
-    turns = "new Promise(done => addEventListener('wheel', event => done([event.target.localName, event.deltaY])))"
+    turns = """new Promise(done => {
+        addEventListener("wheel", event => done([event.target.localName, event.deltaY]));
+        setTimeout(done, 5000, "nothing was heard");
+    })"""
     page.evaluate(f"window.turn = {turns}; null")
     page.mouse.wheel(0, 70)
     assert page.evaluate("window.turn") == ["iframe", 70]

@@ -403,7 +403,9 @@ def test_nothing_possible_is_an_error() -> None:
     [
         ({"beam": 0}, "beam 0 with nbest 1: 1 <= nbest <= beam is needed"),
         ({"beam": 2, "nbest": 3}, "beam 2 with nbest 3"),
-        ({"length_penalty": -0.5}, "length_penalty -0.5: 0 .none. or more"),
+        ({"length_penalty": -0.5}, "length_penalty -0.5: 0 .none. to 10"),
+        ({"length_penalty": 11.0}, "length_penalty 11.0: 0 .none. to 10"),
+        ({"length_penalty": math.nan}, "length_penalty nan: 0 .none. to 10"),
         ({"max_tokens": [4]}, "2 sentences, 1 max_tokens, 2 prefixes"),
         ({"prefix": [[3]]}, "2 sentences, 2 max_tokens, 1 prefixes"),
         ({"max_tokens": [5, 0]}, "sentence 1: max_tokens 0 must exceed its 0 prefix tokens"),

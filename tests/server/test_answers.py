@@ -116,6 +116,12 @@ def test_many_ask_at_once_and_each_gets_its_own_answer(client: TestClient) -> No
         ("translate", {}, r'^"texts" is missing\.$'),
         ("translate", {"texts": ["a"], "beem": 3}, r'^"beem" cannot be asked here, only .*Did you mean "beam"\?$'),
         ("translate", {"texts": ["a"], "beam": 0}, r'^"beam": input should be greater than or equal to 1\.$'),
+        ("translate", {"texts": ["a"], "beam": 65}, r'^"beam": input should be less than or equal to 64\.$'),
+        (
+            "translate",
+            {"texts": ["a"], "length_penalty": 1e308},
+            r"^length_penalty 1e\+308: 0 \(none\) to 10 is needed",
+        ),
         ("translate", {"texts": ["a"], "beam": 2, "nbest": 3}, "1 <= nbest <= beam is needed"),
         ("translate", {"texts": "a"}, r'^"texts": input should be a valid list\.$'),
         ("translate", {"texts": ["a", 5]}, r'^"texts\.1": input should be a valid string\.$'),

@@ -20,7 +20,9 @@ def translate(
     align: Annotated[bool, typer.Option("--align", help="Also say which word came from which.")] = False,
     length_penalty: Annotated[
         float,
-        typer.Option(min=0, help="Power of the length that hypotheses are compared by; 0: length does not count."),
+        typer.Option(
+            min=0, max=10, help="Power of the length that hypotheses are compared by; 0: length does not count."
+        ),
     ] = 0.6,
     precision: Precision = "float32",
     as_json: Json = False,

@@ -14,6 +14,7 @@ from allyouneed.decoding.scorers import worth_leaving
 from allyouneed.errors import InputError
 
 BLOCK = 64
+STEEPEST = 10  # power of the length penalty, from which on nothing but the length would count
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,8 @@ def _check(
 ) -> None:
     if beam < 1 or not 1 <= nbest <= beam:
         raise InputError(f"beam {beam} with nbest {nbest}: 1 <= nbest <= beam is needed")
-    if alpha < 0:
-        raise InputError(f"length_penalty {alpha}: 0 (none) or more is needed")
+    if not 0 <= alpha <= STEEPEST:
+        raise InputError(f"length_penalty {alpha}: 0 (none) to {STEEPEST} is needed")
     if len(limits) != rows or len(prefix) != rows:
         raise InputError(f"{rows} sentences, {len(limits)} max_tokens, {len(prefix)} prefixes: one each is needed")
     for sentence, (limit, tokens) in enumerate(zip(limits, prefix, strict=True)):

@@ -10,6 +10,7 @@ from allyouneed.pipeline import LanguageModel, MaskedModel, Pipeline, Translator
 from allyouneed.pipeline.writing import MAX_TOKENS
 
 MOST_TEXTS = 512
+WIDEST = 64  # beam: one request should not take the memory that all share
 
 Answers = list[dict[str, Any]]
 
@@ -29,7 +30,7 @@ class Asked(BaseModel):
 class Translate(Asked):
     """Another text for each."""
 
-    beam: int = Field(4, ge=1)
+    beam: int = Field(4, ge=1, le=WIDEST)
     nbest: int = Field(1, ge=1)
     length_penalty: float = Field(0.6, ge=0)
     align: bool = False
@@ -51,7 +52,7 @@ class Generate(Asked):
     repetition_penalty: float | None = None
     seed: int | None = None
     stop: list[str] = []
-    beam: int | None = Field(None, ge=1)
+    beam: int | None = Field(None, ge=1, le=WIDEST)
     stream: bool = False
 
     def means(self, pipe: Pipeline) -> bool:
