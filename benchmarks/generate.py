@@ -116,14 +116,11 @@ def allyouneed(work: Work, peer: str, precision: Precision) -> turns.Pass:
     @torch.inference_mode()
     def generate(prompts: Texts, length: int) -> Texts:
         tokens = torch.tensor(prompts)
-        _, state = stepper.read(tokens[:, :-1], stepper.start(sentences=len(prompts)))
-        first, count = tokens[:, -1].tolist(), len(prompts)
         drawn = Sampler(
-            state,
+            *stepper.read(tokens, stepper.start(sentences=len(prompts))),
             stepper.step,
-            first=first,
-            seeds=[0] * count,
-            max_tokens=[length] * count,
+            seeds=[0] * len(prompts),
+            max_tokens=[length] * len(prompts),
             sampling=Sampling(temperature=0),
         )
         texts: Texts = [[] for _ in prompts]

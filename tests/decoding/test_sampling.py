@@ -134,13 +134,13 @@ class Mock:
 
     def sampler(self, sentences: list[int], *, limit: int = 30, **settings: Any) -> Sampler[TextState]:
         defaults: dict[str, Any] = {
-            "first": [BOS] * len(sentences),
             "seeds": sentences,
             "max_tokens": [limit] * len(sentences),
             "sampling": PLAIN,
             "ends": (EOS,),
         }
-        return Sampler(self.start(sentences), self.step, **(defaults | settings))
+        begun = self.step(torch.full((len(sentences),), BOS), self.start(sentences))
+        return Sampler(*begun, self.step, **(defaults | settings))
 
     def sample(self, sentences: list[int], **settings: Any) -> list[list[Draw]]:
         texts: list[list[Draw]] = [[] for _ in sentences]
@@ -260,7 +260,7 @@ def test_nothing_possible_is_an_error(temperature: float) -> None:
 
 
 def test_every_row_needs_its_own() -> None:
-    with pytest.raises(InputError, match="2 rows, 2 first tokens, 1 seeds and 2 max_tokens: one each is needed"):
+    with pytest.raises(InputError, match="2 rows, 2 rows of logits, 1 seeds and 2 max_tokens: one each is needed"):
         Mock().sampler([0, 1], seeds=[0])
 
 

@@ -344,17 +344,17 @@ def test_a_sentence_that_is_done_but_still_in_the_batch_keeps_its_result() -> No
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_each_sentence_goes_on_from_its_own_token(beam: int) -> None:
+def test_each_sentence_goes_on_from_its_own_text(beam: int) -> None:
     model = Mock(10, order=1)
     firsts = [3, 4, 5, BOS]
-    state = model.start([6, 6, 6, 6])
-    found = beam_search(state, model.step, bos=firsts, eos=EOS, beam=beam, max_tokens=15)
+    logits, state = model.step(torch.tensor(firsts), model.start([6, 6, 6, 6]))
+    found = beam_search(state, model.step, bos=logits, eos=EOS, beam=beam, max_tokens=15)
     for first, [hypothesis] in zip(firsts, found, strict=True):
         [[alone]] = beam_search(model.start([6]), model.step, bos=first, eos=EOS, beam=beam, max_tokens=15)
         assert hypothesis == alone
     assert len({tuple(hypothesis.tokens) for [hypothesis] in found}) > 1
-    with pytest.raises(InputError, match="4 sentences and 2 tokens to go on from"):
-        beam_search(model.start([0, 1, 2, 3]), model.step, bos=[3, 4], eos=EOS, max_tokens=5)
+    with pytest.raises(InputError, match="4 sentences and logits of 2"):
+        beam_search(model.start([0, 1, 2, 3]), model.step, bos=logits[:2], eos=EOS, max_tokens=5)
 
 
 def test_of_several_end_tokens_the_likeliest_counts() -> None:

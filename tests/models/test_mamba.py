@@ -109,11 +109,11 @@ def test_rows_can_branch_and_leave(model: Mamba, tokens: Tensor) -> None:
 
 @torch.no_grad()
 def test_the_search_is_the_same_with_one_beam(model: Mamba, tokens: Tensor) -> None:
-    _, state = model.read(tokens[:1, :4], model.start())
+    logits, state = model.read(tokens[:1, :5], model.start())
     greedy = tokens[:1, :5].tolist()[0]
     for _ in range(6):
         greedy.append(1 + int(model(torch.tensor([greedy]))[0, -1, 1:].argmax()))
-    ((found,),) = beam_search(state, model.step, bos=greedy[4], eos=0, beam=1, max_tokens=6, forbidden=(0,))
+    ((found,),) = beam_search(state, model.step, bos=logits, eos=0, beam=1, max_tokens=6, forbidden=(0,))
     assert found.tokens == greedy[5:]
 
 

@@ -13,7 +13,7 @@ from allyouneed.errors import UsageError
 from allyouneed.models.stepper import Stepper
 from allyouneed.models.transformer import DecoderState, Transformer, TransformerConfig
 from allyouneed.parts import packed
-from allyouneed.parts.packed import BEAM, FEW, LARGE, MANY, pack
+from allyouneed.parts.packed import BEAM, FEW, LARGE, MANY, SHARES_ROWS, SMALL, SMALL_ROWS, pack
 
 V = 50
 
@@ -35,7 +35,7 @@ def weights(outputs: int, inputs: int) -> tuple[Tensor, Tensor, Tensor]:
     return draw[0], draw[1], draw[2]
 
 
-@pytest.mark.parametrize("outputs", [24, LARGE // 64, LARGE // 64 + 1])
+@pytest.mark.parametrize("outputs", [24, LARGE // 64, LARGE // 64 + 1, SMALL // 32, SMALL // 32 + 1])
 @pytest.mark.parametrize("biased", [True, False])
 @pytest.mark.parametrize("rectify", [True, False])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -48,7 +48,8 @@ def test_a_packed_product_is_the_product(
     expected = linear(x, weight, bias if biased else None)
     expected = relu(expected) if rectify else expected
     product = pack(weight, bias if biased else None, rectify=rectify)
-    for rows in (1, FEW, BEAM, MANY + 1, MANY, BEAM + 1, MANY + 1):  # read where it lies, and then from a copy
+    # Read where it lies, and then from a copy.
+    for rows in (1, FEW, BEAM, SHARES_ROWS, MANY + 1, MANY, SMALL_ROWS, BEAM + 1, MANY + 1):
         torch.testing.assert_close(product(x[:rows]), expected[:rows], atol=1e-4, rtol=1e-5)
 
 

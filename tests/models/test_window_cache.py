@@ -111,11 +111,12 @@ def test_beams_beyond_the_window_are_those_of_the_uncached_model(name: str) -> N
         own = None if memory is None else replace(memory, states=memory.states[state.owners])
         return uncached(model, texts, own), Uncached(texts, state.owners)
 
-    wanted: dict[str, Any] = {"bos": text[:, -1].tolist(), "eos": 2, "max_tokens": 2 * WINDOW, "beam": 3, "nbest": 2}
-    expected = beam_search(Uncached(text[:, :-1], torch.arange(2)), slow, **wanted)
+    wanted: dict[str, Any] = {"eos": 2, "max_tokens": 2 * WINDOW, "beam": 3, "nbest": 2}
+    logits, started = slow(text[:, -1], Uncached(text[:, :-1], torch.arange(2)))
+    expected = beam_search(started, slow, bos=logits, **wanted)
     for steps in (model, Stepper(model)):
-        _, state = steps.read(text[:, :-1], steps.start(memory, sentences=2))
-        found = beam_search(state, steps.step, **wanted)
+        logits, state = steps.read(text, steps.start(memory, sentences=2))
+        found = beam_search(state, steps.step, bos=logits, **wanted)
         assert [[h.tokens for h in ranked] for ranked in found] == [[h.tokens for h in ranked] for ranked in expected]
 
 

@@ -146,8 +146,8 @@ def test_scores_follow_the_chain_rule(pipe: LanguageModel) -> None:
 @pytest.mark.parametrize("beam", [1, 3])
 def test_the_forced_score_is_the_searchs_score(pipe: LanguageModel, beam: int) -> None:
     row = [BOS, *pipe.tokenizer.encode("The mouse ate")]
-    state, first = pipe.begin([row])
-    [[found]] = beam_search(state, pipe.stepper.step, bos=first, eos=EOS, max_tokens=12, beam=beam)
+    logits, state = pipe.begin([row])
+    [[found]] = beam_search(state, pipe.stepper.step, bos=logits, eos=EOS, max_tokens=12, beam=beam)
     [forced] = pipe.logprobs([[*row, *found.tokens, *([EOS] if found.finished else [])]])
     assert found.token_logprobs == pytest.approx(forced[len(row) - 1 :], abs=1e-4)
 

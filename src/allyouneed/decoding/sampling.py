@@ -114,9 +114,9 @@ class Draw(NamedTuple):
 class Sampler(Generic[AnyState]):
     """Texts being drawn: iterate for the next token of every text that still goes on.
 
-    `state` has one row a text, and `first` are the tokens that each goes on from. A text ends with an end token, with
-    its `max_tokens` (which count that token), or by `stop`. Its chance comes from its own of the `seeds`, so it is the
-    same in any company. `forbidden` tokens are never drawn; `read` are the tokens that stand before each text, for the
+    `state` has one row a text, and `logits` [R, V] are of what follows each. A text ends with an end token, with its
+    `max_tokens` (which count that token), or by `stop`. Its chance comes from its own of the `seeds`, so it is the same
+    in any company. `forbidden` tokens are never drawn; `read` are the tokens that stand before each text, for the
     repetition penalty.
 
     Raises InputError where the model's scores are not numbers, or nothing may follow.
@@ -124,10 +124,10 @@ class Sampler(Generic[AnyState]):
 
     def __init__(
         self,
+        logits: Tensor,
         state: AnyState,
         step: Step[AnyState],
         *,
-        first: Sequence[int],
         seeds: Sequence[int | str],
         max_tokens: Sequence[int],
         sampling: Sampling,
@@ -135,15 +135,15 @@ class Sampler(Generic[AnyState]):
         forbidden: Sequence[int] = (),
         read: Sequence[Sequence[int]] = (),
     ) -> None:
-        if not state.rows == len(first) == len(seeds) == len(max_tokens):
-            counts = f"{len(first)} first tokens, {len(seeds)} seeds and {len(max_tokens)} max_tokens"
+        if not state.rows == len(logits) == len(seeds) == len(max_tokens):
+            counts = f"{len(logits)} rows of logits, {len(seeds)} seeds and {len(max_tokens)} max_tokens"
             raise InputError(f"{state.rows} rows, {counts}: one each is needed")
-        self.state, self.step, self.sampling = state, step, sampling
+        self.logits, self.state, self.step, self.sampling = logits, state, step, sampling
         self.chances = [Random(seed) for seed in seeds]
         self.limits = list(max_tokens)
         self.ends = frozenset(ends)
         self.forbidden = torch.tensor([*forbidden], dtype=torch.long, device=state.device)
-        self.tokens = torch.tensor([*first], dtype=torch.long, device=state.device)
+        self.tokens = torch.empty(0, dtype=torch.long, device=state.device)  # those drawn last
         self.texts = list(range(state.rows))  # the text of each row
         self.over = {text for text in self.texts if self.limits[text] < 1}
         self.read = list(read)
@@ -160,8 +160,10 @@ class Sampler(Generic[AnyState]):
 
     @torch.inference_mode()
     def _advance(self) -> list[Draw]:
-        self._leave()
-        logits, self.state = self.step(self.tokens, self.state)
+        if self.steps > 0:
+            self._leave()
+            self.logits, self.state = self.step(self.tokens, self.state)
+        logits = self.logits
         allowed = logits.index_fill(1, self.forbidden, -math.inf) if len(self.forbidden) else logits
         left = self.sampling.filtered(allowed, self._seen(logits))
         self.tokens = self._choose(left)

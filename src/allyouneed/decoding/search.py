@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 
 import torch
@@ -32,7 +33,7 @@ def beam_search(
     state: AnyState,
     step: Step[AnyState],
     *,
-    bos: int | Sequence[int],
+    bos: int | Tensor,
     eos: int | Sequence[int],
     max_tokens: int | Sequence[int],
     beam: int = 4,
@@ -43,8 +44,8 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """The `nbest` best hypotheses of each sentence, best first; `state` has one row a sentence.
 
-    `bos` is the token that all go on from, or one for each: the last of a text that the state has read up to there.
-    Only what is written after it counts, in scores and in lengths.
+    `bos` is the token that all begin with; or else, where the state has read a text in each row, the logits [R, V] of
+    what follows. Only what is written counts, in scores and in lengths.
 
     Each step keeps the `beam` best unfinished hypotheses of a sentence. The end token finishes one where it stands
     among the `beam` best candidates. A sentence is done only when no hypothesis that goes on can still come among its
@@ -59,10 +60,9 @@ def beam_search(
     """
     limits = [max_tokens] * state.rows if isinstance(max_tokens, int) else list(max_tokens)
     begun = [[] for _ in range(state.rows)] if prefix is None else [list(tokens) for tokens in prefix]
-    first = [bos] * state.rows if isinstance(bos, int) else list(bos)
     ends = [eos] if isinstance(eos, int) else list(eos)
-    if len(first) != state.rows:
-        raise InputError(f"{state.rows} sentences and {len(first)} tokens to go on from: one each is needed")
+    if isinstance(bos, Tensor) and len(bos) != state.rows:
+        raise InputError(f"{state.rows} sentences and logits of {len(bos)}: one row each is needed")
     _check(state.rows, limits, begun, beam=beam, nbest=nbest, alpha=length_penalty, ends=ends)
     if not limits:
         return []
@@ -77,14 +77,14 @@ def beam_search(
             alpha=length_penalty,
             device=state.device,
         )
-        tokens = torch.tensor(first, device=state.device)
+        logits, state = (bos, state) if isinstance(bos, Tensor) else step(torch.full_like(search.order, bos), state)
         while True:
-            logits, state = step(tokens, state)
             tokens, rows = search.advance(logits)
             if search.over:
                 return search.results()
             if rows is not None:
                 state = state.select(rows)
+            logits, state = step(tokens, state)
 
 
 def _check(
@@ -178,7 +178,7 @@ class _Search:
     ) -> None:
         sentences = len(limits)
         self.beam, self.alpha = beam, alpha
-        self.eos = torch.tensor([token for token in ends if token not in forbidden], dtype=torch.long, device=device)
+        self.ends = [token for token in ends if token not in forbidden]
         self.stops = torch.tensor([*forbidden, *ends], dtype=torch.long, device=device)  # what never goes on
         self.steps = 0
         self.shortest_limit = min(limits)
@@ -235,8 +235,9 @@ class _Search:
 
     def _restrict(self, logprobs: Tensor) -> Tensor:
         """Leaves in `logprobs` [R, V] only what may go on -> the log-probabilities of ending here [B, W]."""
-        if len(self.eos):
-            ends = self.scores + logprobs[:, self.eos].amax(1).view_as(self.scores)
+        if self.ends:
+            likeliest = reduce(torch.maximum, (logprobs.select(1, end) for end in self.ends))
+            ends = self.scores + likeliest.view_as(self.scores)
         else:
             ends = torch.full_like(self.scores, -math.inf)
         if self.steps >= self.longest_prefix:

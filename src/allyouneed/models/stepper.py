@@ -119,7 +119,7 @@ class Stepper:
         self.layers = [packed[layer] for layer in stack.layers]
         self.source = Sources(stack, precision) if cross else None
         table = model.target_table.weight.detach()
-        self.like = table.new_empty(0)
+        self.like, self.nothing = table.new_empty(0), table.new_zeros(())
         self.inputs, self.output = PackedInputs(inputs, table), Output(model, precision)
         self.turns = None if inputs.rotary is None else Turns(inputs.rotary, self.like)
         self.bias, self.coordinates = inputs.bias, inputs.coordinates
@@ -240,8 +240,7 @@ class Stepper:
 
     def _opened(self, allowed: Tensor, bias: Tensor | None = None) -> Tensor:
         """What is added to scores: allowed [1 or B, 1, T, slots] and bias [1 or B, H, T, slots] -> the larger shape."""
-        nothing = self.like.new_zeros(()) if bias is None else bias
-        return torch.where(allowed, nothing, -math.inf)
+        return torch.where(allowed, self.nothing if bias is None else bias, -math.inf)
 
 
 _MADE: WeakKeyDictionary[Transformer, tuple[Precision, list[tuple[int, int]], Stepper]] = WeakKeyDictionary()

@@ -21,7 +21,11 @@ FEW = 2  # rows up to which the time goes into reading the weights
 LIGHT = 2**17  # weights that are read so soon that oneDNN's calls cost more, with up to twice as many rows
 HEAVY = 2**20  # weights that are too many to stay in the cache from one step to the next
 MANY = 32  # rows up to which oneDNN's own layout saves enough to hold the weights twice
-BEAM = 4  # rows up to which torch's plain product is the fastest of all where it is quick (`plain_is_quick`)
+BEAM = 4  # rows of one text that is searched
+
+# Where torch's plain product is quick (`plain_is_quick`), it is the fastest for
+SMALL, SMALL_ROWS = 2**18, 16  # so few weights, with up to so many rows;
+HUGE, SHARES, SHARES_ROWS = 2**24, 32, 8  # from there to here, in so many shares, with up to so many rows.
 
 
 def pack(weight: Tensor, bias: Tensor | None, *, precision: Precision = "float32", rectify: bool = False) -> Product:
@@ -65,28 +69,40 @@ def plain_is_quick() -> bool:
     return plain < other
 
 
+def plain_rows(size: int, *, is_cut: bool) -> int:
+    """Rows up to which torch's plain product is the fastest way to so many weights, where it is quick."""
+    if size <= SMALL:
+        return SMALL_ROWS
+    if size > HUGE:
+        return FEW
+    return 1 if is_cut else BEAM
+
+
 class _LargeProduct:
     """A product in float32 whose weights are worth a choice of the way they are read."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None, rectify: bool) -> None:
         self.weight, self.bias, self.then = weight.contiguous(), bias, "relu" if rectify else "none"
+        self.columns = self.weight.t()
         self.packed: Tensor | None = None
-        # Heavy weights torch's plain product reads once for each row.
-        self.is_plain_quick = plain_is_quick()
-        self.plain = 0 if not self.is_plain_quick else BEAM if weight.numel() < HEAVY else 1
-        # With few rows torch's own product keeps one core busy, and memory half idle: each core gets a share of the
-        # outputs, as one of a batch of products.
-        self.few = FEW if weight.numel() >= LIGHT else 2 * FEW
-        shares = torch.get_num_threads()
-        self.shares = self.weight.view(shares, -1, weight.shape[1]) if len(weight) % shares == 0 else None
-        self.share_bias = None if bias is None or self.shares is None else bias.view(shares, -1, 1)
+        self.is_plain_quick, size = plain_is_quick(), weight.numel()
+        # With few rows torch's own product keeps one core busy, and memory half idle, or takes in too much at a time:
+        # shares of the outputs are as many products of a batch.
+        if self.is_plain_quick:
+            shares, self.few = (SHARES if SMALL < size <= HUGE else 0), SHARES_ROWS
+        else:
+            shares, self.few = torch.get_num_threads(), FEW if size >= LIGHT else 2 * FEW
+        is_cut = shares > 0 and len(weight) % shares == 0
+        self.shares = self.weight.view(shares, -1, weight.shape[1]) if is_cut else None
+        self.share_bias = bias.view(shares, -1) if bias is not None and is_cut else None
+        self.plain = plain_rows(size, is_cut=is_cut) if self.is_plain_quick else 0
 
     def __call__(self, x: Tensor) -> Tensor:
         rows = x.shape[0]
         if rows <= self.plain:
             return self._plain(x)
         if rows <= self.few and self.shares is not None:
-            return self._few(x, self.shares)
+            return (self._beside if self.is_plain_quick else self._below)(x, self.shares)
         if self.packed is None and rows <= MANY:
             self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight, None)
         if self.packed is None and self.is_plain_quick:
@@ -94,14 +110,21 @@ class _LargeProduct:
         return onednn_linear(x, self.weight if self.packed is None else self.packed, self.bias, self.then)
 
     def _plain(self, x: Tensor) -> Tensor:
-        products = linear(x, self.weight, self.bias)
+        products = x.mm(self.columns) if self.bias is None else torch.addmm(self.bias, x, self.columns)
         return products.relu_() if self.then == "relu" else products
 
-    def _few(self, x: Tensor, shares: Tensor) -> Tensor:
+    def _beside(self, x: Tensor, shares: Tensor) -> Tensor:
+        rows, bias = x.expand(len(shares), -1, -1), self.share_bias
+        products = rows.bmm(shares.mT) if bias is None else torch.baddbmm(bias[:, None], rows, shares.mT)
+        products = products.transpose(0, 1).reshape(x.shape[0], -1)
+        return products.relu_() if self.then == "relu" else products
+
+    def _below(self, x: Tensor, shares: Tensor) -> Tensor:
         # Strides are given, for a tensor of one row may have any, and the library takes its slow way with most.
         rows, width = x.shape
         columns = x.contiguous().as_strided((shares.shape[0], width, rows), (0, 1, width))
-        products = shares.bmm(columns) if self.share_bias is None else self.share_bias.baddbmm(shares, columns)
+        bias = self.share_bias
+        products = shares.bmm(columns) if bias is None else torch.baddbmm(bias[..., None], shares, columns)
         products = products.view(1, -1) if rows == 1 else products.view(-1, rows).t().contiguous()
         return products.relu_() if self.then == "relu" else products
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import torch
+from torch import Tensor
 
 from allyouneed.errors import UsageError
 from allyouneed.lens.attention import Attention, recording
@@ -51,15 +52,12 @@ class LanguageModel(Writer):
         return prompt
 
     @torch.inference_mode()
-    def begin(self, prompts: Sequence[Sequence[int]]) -> tuple[Any, list[int]]:
-        """A state that has read all but the last token of each prompt, and these."""
+    def begin(self, prompts: Sequence[Sequence[int]]) -> tuple[Tensor, Any]:
+        """What follows each prompt, when all of it was read at once."""
         stepper = self.stepper
-        state = stepper.start(sentences=len(prompts))
-        if max(map(len, prompts)) > 1:
-            tokens, keep = padded([prompt[:-1] for prompt in prompts], self.tokenizer.pad)
-            keep = None if keep is None else keep.to(self.device)
-            _, state = stepper.read(tokens.to(self.device), state, keep)
-        return state, [prompt[-1] for prompt in prompts]
+        tokens, keep = padded(prompts, self.tokenizer.pad)
+        keep = None if keep is None else keep.to(self.device)
+        return stepper.read(tokens.to(self.device), stepper.start(sentences=len(prompts)), keep)
 
     def score(self, texts: Sequence[str], *, on_progress: Callable[[int], None] = lambda done: None) -> list[Score]:
         """The log-probability of each token of each text given those before it (the chain rule). Its end is not scored.

@@ -78,10 +78,11 @@ class Translator(Writer):
         return ()
 
     @torch.inference_mode()
-    def begin(self, prompts: Sequence[Sequence[int]]) -> tuple[Any, list[int]]:
-        """A state that has read the sources, and the mark to begin with."""
+    def begin(self, prompts: Sequence[Sequence[int]]) -> tuple[Tensor, Any]:
+        """What follows the first mark, where the sources were read."""
         memory = encode(self.model, self.tokenizer, prompts)
-        return self.stepper.start(memory), [start_of(self.tokenizer)] * len(prompts)
+        marks = torch.full((len(prompts),), start_of(self.tokenizer), device=self.device)
+        return self.stepper.step(marks, self.stepper.start(memory))
 
     def translate(
         self,

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from random import Random
 from typing import Any, ClassVar, Unpack
 
+from torch import Tensor
+
 from allyouneed.decoding.sampling import Draw, Sampler, Sampling, Settings
 from allyouneed.decoding.search import Hypothesis, beam_search
 from allyouneed.decoding.stops import Cutter
@@ -44,8 +46,8 @@ class Writer(Pipeline):
         """The tokens of each prompt. Raises TextError for one that the model cannot read."""
 
     @abstractmethod
-    def begin(self, prompts: Sequence[Sequence[int]]) -> tuple[Any, list[int]]:
-        """A state that has read the prompts, and the token that each text goes on from."""
+    def begin(self, prompts: Sequence[Sequence[int]]) -> tuple[Tensor, Any]:
+        """The logits [R, V] of what follows each prompt, and a state that has read them."""
 
     @abstractmethod
     def before(self, prompt: Sequence[int]) -> Sequence[int]:
@@ -149,11 +151,9 @@ class Writer(Pipeline):
         seeds: Sequence[str],
         run: Sequence[int],
     ) -> Sampler[Any]:
-        state, first = self.begin(rows)
         return Sampler(
-            state,
+            *self.begin(rows),
             self.stepper.step,
-            first=first,
             seeds=[seeds[row] for row in run],
             max_tokens=limits,
             sampling=sampling,
@@ -163,11 +163,11 @@ class Writer(Pipeline):
         )
 
     def _search(self, rows: Sequence[Sequence[int]], limits: Sequence[int], beam: int) -> list[Hypothesis]:
-        state, first = self.begin(rows)
+        logits, state = self.begin(rows)
         found = beam_search(
             state,
             self.stepper.step,
-            bos=first,
+            bos=logits,
             eos=self.tokenizer.ends,
             max_tokens=limits,
             beam=beam,
