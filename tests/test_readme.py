@@ -67,7 +67,7 @@ def test_command(desk: Path, command: str) -> None:
         serve(desk, command)
     else:
         out = type_in(desk, command)
-        if "printf" in command:
+        if "| allyouneed translate" in command:
             assert [bool(line) for line in out.splitlines()] == [True, False, True]
         if "map.png" in command:
             assert (desk / "map.png").read_bytes().startswith(b"\x89PNG")

@@ -69,6 +69,28 @@ def test_translate_align_as_text_and_json(command: Command, saved_folder: Path) 
     assert len(given["nbest"]) == 2
 
 
+def test_translate_holds_constraints_and_the_terms_of_a_glossary(command: Command, tmp_path: Path) -> None:
+    usual = command("translate", SENTENCE).out
+    assert "fromage" in usual
+    assert "cette souris" not in usual
+    held = command("translate", "--beam", "8", "--constraint", "cette souris", SENTENCE)
+    assert (held.status, held.out) == (0, "cette souris a mangé le fromage.\n")
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("program\tlogiciel\nfolder\trépertoire\n", "utf-8")
+    lines = "The program is running.\n\nSave the picture in the folder.\nOpen the file.\n"
+    first, blank, second, third, end = command("translate", "--glossary", terms, stdin=lines.encode()).out.split("\n")
+    assert first == "Le logiciel est en cours d'exécution."
+    assert "répertoire" in second
+    assert (blank, end) == ("", "")
+    assert third == command("translate", "Open the file.").out.rstrip("\n")
+    refused = command("translate", "--beam", "1", "--constraint", "le", SENTENCE)
+    assert (refused.status, refused.out) == (2, "")
+    assert refused.err == "beam = 1: with constraints at least 2 is needed.\n"
+    missing = command("translate", "--glossary", tmp_path / "none.tsv", SENTENCE)
+    assert (missing.status, missing.out) == (1, "")
+    assert "none.tsv" in missing.err
+
+
 def test_translate_says_which_line_is_too_long_after_those_before(command: Command, saved_folder: Path) -> None:
     data = f"The cat.\n\n{'the ' * 70}\nThe mat.\n".encode()
     status, out, err = command("translate", "--model", saved_folder, "--beam", "1", stdin=data)

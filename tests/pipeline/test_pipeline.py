@@ -12,6 +12,7 @@ from allyouneed import pipeline
 from allyouneed.errors import InputError, UsageError
 from allyouneed.models.transformer import Transformer
 from allyouneed.pipeline import TooLongError, Translator, gathered, load, strongest
+from allyouneed.pipeline.translator import within_a_text
 from allyouneed.tasks.hypotheses import batches
 from allyouneed.text.tokenizer import Tokenizer
 from allyouneed.text.vocabulary import Marks
@@ -252,3 +253,39 @@ class TestOtherMarks:
         other.tokenizer.marks = Marks(ends=(2,), suffix=(2,))
         with pytest.raises(InputError, match="no mark for its decoder to begin with"):
             other.translate(["The cat."])
+
+
+class TestConstraints:
+    """Phrases that a translation must hold."""
+
+    def test_each_text_holds_its_own(self, pipe: Translator) -> None:
+        wanted = [["dog slept"], [], ["the"], ["mouse", "on the mat"], ["the"], ["cheese.", "cat"]]
+        found = pipe.translate(TEXTS, beam=8, constraints=wanted)
+        free = pipe.translate(TEXTS, beam=8)
+        for text, translation, phrases, usual in zip(TEXTS, found, wanted, free, strict=True):
+            if not text.strip():
+                assert translation.text == ""
+                continue
+            for phrase in phrases:
+                assert re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", translation.text)
+            assert phrases or translation.text == usual.text
+
+    def test_they_are_spelt_as_behind_a_word(self, pipe: Translator) -> None:
+        tokens = within_a_text(pipe.tokenizer, "dog slept")
+        assert pipe.tokenizer.decode(tokens).strip() == "dog slept"
+        whole = pipe.tokenizer.encode("the dog slept")
+        assert whole[-len(tokens) :] == tokens
+
+    @pytest.mark.parametrize(
+        ("constraints", "beam", "message"),
+        [
+            ([["cat"]], 4, "6 texts and constraints for 1: each text needs one list"),
+            ([[], ["cat"], [], [], [], []], 1, "beam = 1: with constraints at least 2 is needed"),
+            ([[], [], [], [], [], ["cat", " "]], 4, 'Text 6 must hold " ", which this model cannot write'),
+            ([[], ["cat " * 80], [], [], [], []], 4, "Text 2 must hold more than this model's 64 positions"),
+            ([[], "cat", [], [], [], []], 4, r"Texts come as a list: write \['cat'\]"),
+        ],
+    )
+    def test_what_cannot_be_held(self, pipe: Translator, constraints: list[list[str]], beam: int, message: str) -> None:
+        with pytest.raises(InputError, match=message):
+            pipe.translate(TEXTS, beam=beam, constraints=constraints)

@@ -57,7 +57,15 @@ def test_models_are_listed_with_what_they_can_be_asked(client: TestClient) -> No
     }
 
 
-@pytest.mark.parametrize("settings", [{}, {"beam": 3, "nbest": 2, "align": True}, {"beam": 1, "length_penalty": 0}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"beam": 3, "nbest": 2, "align": True},
+        {"beam": 1, "length_penalty": 0},
+        {"beam": 6, "constraints": [[], ["dog slept"], []]},
+    ],
+)
 def test_translations_are_those_of_python(
     client: TestClient, pipes: dict[str, Pipeline], settings: dict[str, Any]
 ) -> None:

@@ -1,12 +1,13 @@
 """`allyouneed translate`."""
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from allyouneed.cli.options import Json, Model, Precision, Texts
 from allyouneed.cli.progress import progress
-from allyouneed.cli.streams import chunks, until_unusable, write, write_json
+from allyouneed.cli.streams import checked, chunks, until_unusable, write, write_json
 
 if TYPE_CHECKING:
     from allyouneed.pipeline import Translation
@@ -24,29 +25,44 @@ def translate(
             min=0, max=10, help="Power of the length that hypotheses are compared by; 0: length does not count."
         ),
     ] = 0.6,
+    constraint: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PHRASE", help="What every translation must hold; may be said several times."),
+    ] = None,
+    glossary: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Terms and their translations, a tab between: a translation holds its terms'."
+        ),
+    ] = None,
     precision: Precision = "float32",
     as_json: Json = False,
 ) -> None:
     """Translate text: one line out for every line in.
 
     With --nbest N every line gives N lines, each a score, a tab and the text. With --align a tab and pairs i-j follow
-    the text: its word j came from word i of the source, counted from 0.
+    the text: its word j came from word i of the source, counted from 0. Constraints and a glossary want a --beam of 2
+    or more; 8 and more hold long phrases better.
 
     For example:
       allyouneed translate "The file was saved."
       allyouneed translate --model runs/mine --beam 8 < in.txt > out.txt
+      allyouneed translate "The mouse ate the cheese." --constraint "cette souris" --beam 8
     """
     from allyouneed.pipeline import Translator, load
+    from allyouneed.text.glossary import Glossary
 
+    terms = None if glossary is None else Glossary.read(glossary)
+    always = [checked(phrase) for phrase in constraint or []]
+    settings: Any = {"beam": beam, "nbest": nbest, "length_penalty": length_penalty, "align": align}
     pipe = load(model, Translator, precision=precision)
     before = 0
     for lines in chunks(text):
 
         def work(size: int, lines: list[str] = lines, before: int = before) -> list["Translation"]:
+            bound = [always + ([] if terms is None else terms.for_text(line)) for line in lines[:size]]
             with progress(f"from line {before + 1:,}", size) as tell:
-                return pipe.translate(
-                    lines[:size], beam=beam, nbest=nbest, length_penalty=length_penalty, align=align, on_progress=tell
-                )
+                return pipe.translate(lines[:size], constraints=bound, on_progress=tell, **settings)
 
         for line, result in zip(lines, until_unusable(work, len(lines), before), strict=False):
             if as_json:

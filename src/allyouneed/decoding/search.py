@@ -9,6 +9,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from allyouneed.decoding.constraints import Constraints, Tracker
 from allyouneed.decoding.interface import AnyState, Step
 from allyouneed.decoding.scorers import length_penalty as penalty
 from allyouneed.decoding.scorers import worth_leaving
@@ -41,6 +42,7 @@ def beam_search(
     length_penalty: float = 0.6,
     prefix: Sequence[Sequence[int]] | None = None,
     forbidden: Sequence[int] = (),
+    constraints: Constraints | None = None,
 ) -> list[list[Hypothesis]]:
     """The `nbest` best hypotheses of each sentence, best first; `state` has one row a sentence.
 
@@ -55,15 +57,15 @@ def beam_search(
 
     `max_tokens` (of each sentence, or of all) counts the end token. Only where nothing finished within it, unfinished
     hypotheses are returned. `prefix` holds the tokens that each sentence must begin with: they are scored like others.
-    `forbidden` tokens are never chosen. Hypotheses are ranked by log-probability divided by
-    ((5 + length) / 6)^`length_penalty` (Wu 2016, section 7).
+    `forbidden` tokens are never chosen; `constraints` must be held, with a beam of 2 or more, better a wider one.
+    Hypotheses are ranked by log-probability / ((5 + length) / 6)^`length_penalty` (Wu 2016, section 7).
     """
     limits = [max_tokens] * state.rows if isinstance(max_tokens, int) else list(max_tokens)
     begun = [[] for _ in range(state.rows)] if prefix is None else [list(tokens) for tokens in prefix]
     ends = [eos] if isinstance(eos, int) else list(eos)
-    if isinstance(bos, Tensor) and len(bos) != state.rows:
-        raise InputError(f"{state.rows} sentences and logits of {len(bos)}: one row each is needed")
-    _check(state.rows, limits, begun, beam=beam, nbest=nbest, alpha=length_penalty, ends=ends)
+    _check(state.rows, bos, limits, begun, beam=beam, nbest=nbest, alpha=length_penalty, ends=ends)
+    if constraints is not None:
+        constraints.check(state.rows, beam=beam, never={*forbidden, *ends})
     if not limits:
         return []
     with torch.inference_mode():
@@ -75,6 +77,7 @@ def beam_search(
             beam=beam,
             nbest=nbest,
             alpha=length_penalty,
+            constraints=constraints,
             device=state.device,
         )
         logits, state = (bos, state) if isinstance(bos, Tensor) else step(torch.full_like(search.order, bos), state)
@@ -88,8 +91,18 @@ def beam_search(
 
 
 def _check(
-    rows: int, limits: list[int], prefix: list[list[int]], *, beam: int, nbest: int, alpha: float, ends: list[int]
+    rows: int,
+    bos: int | Tensor,
+    limits: list[int],
+    prefix: list[list[int]],
+    *,
+    beam: int,
+    nbest: int,
+    alpha: float,
+    ends: list[int],
 ) -> None:
+    if isinstance(bos, Tensor) and len(bos) != rows:
+        raise InputError(f"{rows} sentences and logits of {len(bos)}: one row each is needed")
     if beam < 1 or not 1 <= nbest <= beam:
         raise InputError(f"beam {beam} with nbest {nbest}: 1 <= nbest <= beam is needed")
     if not 0 <= alpha <= STEEPEST:
@@ -174,10 +187,13 @@ class _Search:
         beam: int,
         nbest: int,
         alpha: float,
+        constraints: Constraints | None,
         device: torch.device,
     ) -> None:
         sentences = len(limits)
         self.beam, self.alpha = beam, alpha
+        is_bound = constraints is not None and any(constraints.phrases)
+        self.tracker = Tracker(constraints, device) if constraints is not None and is_bound else None
         self.ends = [token for token in ends if token not in forbidden]
         self.stops = torch.tensor([*forbidden, *ends], dtype=torch.long, device=device)  # what never goes on
         self.steps = 0
@@ -216,10 +232,16 @@ class _Search:
         ends = self._restrict(logprobs)
         beam = self.beam if self.steps >= self.shortest_prefix else 1
         best, tokens = best_of_rows(logprobs, min(beam, logits.shape[1]))  # [R, k]
+        if self.tracker is not None:
+            best, tokens = self.tracker.with_wanted(logprobs, best, tokens)
         totals = (best + self.scores.view(-1, 1)).view(len(self.scores), -1)  # [B, W·k]
-        live, pick = totals.topk(min(beam, totals.shape[1]))  # [B, W']
+        tokens, width = tokens.view_as(totals), min(beam, totals.shape[1])
+        if self.tracker is None:
+            live, pick = totals.topk(width)  # [B, W']
+        else:
+            live, pick = self.tracker.choose(totals, tokens, width)
         parents = pick // best.shape[1]
-        tokens = tokens.view_as(totals).gather(1, pick)
+        tokens = tokens.gather(1, pick)
         rows = parents + torch.arange(0, len(logits), self.scores.shape[1], device=live.device)[:, None]
 
         self.steps += 1
@@ -240,6 +262,9 @@ class _Search:
             ends = self.scores + likeliest.view_as(self.scores)
         else:
             ends = torch.full_like(self.scores, -math.inf)
+        if self.tracker is not None:
+            ends = ends.masked_fill(self.tracker.unmet(ends), -math.inf)
+            self.tracker.restrict(logprobs)
         if self.steps >= self.longest_prefix:
             logprobs.index_fill_(1, self.stops, -math.inf)
             return ends
@@ -257,6 +282,8 @@ class _Search:
 
     def _keep(self, live: Tensor, ends: Tensor) -> None:
         """Keeps those `ends` [B, W] that stand among the best candidates and among the best finished hypotheses."""
+        if self.tracker is not None:  # those that hold all phrases compete with one another
+            live = live.masked_fill(self.tracker.unmet(live), -math.inf).sort(1, descending=True).values
         if not bool((ends >= live[:, -1:]).any()):
             return  # no end is among the candidates, as in most steps
         candidates = torch.cat((live, ends), 1)
@@ -283,6 +310,8 @@ class _Search:
         if self.over or not worth_leaving(n_done, len(done)):
             return None
         stay = (~done).nonzero()[:, 0]
+        if self.tracker is not None:
+            self.tracker.keep(stay.tolist())
         self.order, self.limits, self.largest_penalty = self.order[stay], self.limits[stay], self.largest_penalty[stay]
         self.prefix, self.nodes, self.scores = self.prefix[stay], self.nodes[stay], self.scores[stay]
         self.kept, self.kept_nodes = self.kept[stay], self.kept_nodes[stay]

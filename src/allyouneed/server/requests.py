@@ -34,6 +34,7 @@ class Translate(Asked):
     nbest: int = Field(1, ge=1)
     length_penalty: float = Field(0.6, ge=0)
     align: bool = False
+    constraints: list[list[str]] | None = Field(None, max_length=MOST_TEXTS)
 
     def answer(self, pipe: Any) -> Answers:
         """The best translation of each text, and with `nbest` the runners-up."""

@@ -1,11 +1,13 @@
 """From source tokens to the best translations of each, many at a time."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from allyouneed.decoding.constraints import Constraints
 from allyouneed.decoding.search import Hypothesis, beam_search
 from allyouneed.errors import InputError
 from allyouneed.models.interface import EncoderDecoder
@@ -30,18 +32,21 @@ def hypotheses(
     prefixes: Sequence[Sequence[int]] | None = None,
     ends: Sequence[int] | None = None,
     forbidden: Sequence[int] = (),
+    constraints: Constraints | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> list[list[Hypothesis]]:
     """The `nbest` best translations of each source (tokens without marks), in the order of the sources.
 
     Sentences of like length are searched together; a translation may have `growth` times its source's tokens and 20
-    more, behind the tokens that it must begin with, where there are `prefixes`. It ends with one of `ends` (None: as
-    texts do), and holds no `forbidden` token.
+    more, beside the tokens that it must begin with, where there are `prefixes`, and those of the `constraints`, which
+    it must hold. It ends with one of `ends` (None: as texts do), and holds no `forbidden` token.
     `precision` "int8" writes with weights in bytes: faster with many sentences, and less exact.
     """
     stepper = steps_of(model, precision)
     found: list[list[Hypothesis]] = [[] for _ in sources]
     begun = [[] for _ in sources] if prefixes is None else prefixes
+    bound = Constraints([[] for _ in sources]) if constraints is None else constraints
+    given = [len(prefix) + sum(map(len, own)) for prefix, own in zip(begun, bound.phrases, strict=True)]
     done = 0
     for rows in batches([len(vocabulary.wrap(source)) for source in sources]):
         results = beam_search(
@@ -51,10 +56,11 @@ def hypotheses(
             eos=vocabulary.ends if ends is None else ends,
             beam=beam,
             nbest=nbest,
-            max_tokens=[longest(model, sources[row], growth, len(begun[row])) for row in rows],
+            max_tokens=[longest(model, sources[row], growth, given[row]) for row in rows],
             length_penalty=length_penalty,
             prefix=[begun[row] for row in rows],
             forbidden=[*never_written(vocabulary, vocabulary.start), *forbidden],
+            constraints=replace(bound, phrases=[bound.phrases[row] for row in rows]),
         )
         for row, result in zip(rows, results, strict=True):
             found[row] = result
@@ -94,9 +100,9 @@ def never_written(vocabulary: Vocabulary, *marks: int | None) -> list[int]:
     return sorted(token for token in ids - {*vocabulary.ends} if not vocabulary.decode([token]))
 
 
-def longest(model: EncoderDecoder, source: Sequence[int], growth: int, begun: int = 0) -> int:
-    """How many tokens a translation may have, its end mark included, of which so many are `begun` with."""
-    return min(begun + growth * len(source) + 20, model.config.max_length)
+def longest(model: EncoderDecoder, source: Sequence[int], growth: int, given: int = 0) -> int:
+    """How many tokens a translation may have, its end mark included, of which so many are `given`."""
+    return min(given + growth * len(source) + 20, model.config.max_length)
 
 
 def batches(lengths: Sequence[int], *, tokens: int = TOKENS) -> list[list[int]]:

@@ -1,0 +1,140 @@
+"""Phrases that a text must hold: how far each hypothesis has come with them, and which candidates go on (Post and Vilar
+2018, section 3).
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import torch
+from torch import Tensor
+
+from allyouneed.errors import InputError
+
+Phrase = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What the texts of a search must hold."""
+
+    phrases: Sequence[Sequence[Sequence[int]]]  # for each sentence its own, none of them empty
+    inside: Sequence[int] = ()  # tokens that go on with a word: they may not follow where a phrase ends
+
+    def check(self, sentences: int, *, beam: int, never: set[int]) -> None:
+        """Raises InputError for what no search of so many sentences can hold, if it may `never` write these tokens."""
+        if len(self.phrases) != sentences:
+            raise InputError(f"{sentences} sentences and constraints for {len(self.phrases)}: one list each is needed")
+        if any(self.phrases) and beam < 2:
+            raise InputError("beam 1 with constraints: 2 or more is needed")
+        for sentence, own in enumerate(self.phrases):
+            if not all(own):
+                raise InputError(f"sentence {sentence}: one of its constraints holds no token")
+            for token in chain(*own):
+                if token < 0 or token in never:
+                    raise InputError(
+                        f"sentence {sentence}: one of its constraints holds {token}, which is never written"
+                    )
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What of its phrases a hypothesis does not hold yet."""
+
+    left: tuple[Phrase, ...]  # the one under way first
+    begun: int = 0  # tokens of the first one that stand at the hypothesis' end
+    closed: bool = False  # whether a phrase ends with its last token
+
+    @property
+    def tokens_left(self) -> int:
+        """How many tokens must still be written at least."""
+        return sum(map(len, self.left)) - self.begun
+
+    @property
+    def wanted(self) -> set[int]:
+        """The tokens that lead on: of the phrase under way, or else of any."""
+        return {self.left[0][self.begun]} if self.begun else {phrase[0] for phrase in self.left}
+
+    def after(self, token: int) -> "Progress":
+        """The progress with one more token. A phrase that is broken off may leave the beginning of another, or of
+        itself.
+        """
+        written = (*self.left[0][: self.begun], token) if self.begun else (token,)
+        for start in range(len(written)):
+            tail = written[start:]
+            for place, phrase in enumerate(self.left):
+                if phrase[: len(tail)] == tail:
+                    others = self.left[:place] + self.left[place + 1 :]
+                    return Progress(others, closed=True) if phrase == tail else Progress((phrase, *others), len(tail))
+        return Progress(self.left)
+
+
+class Tracker:
+    """The progress of every live hypothesis of a search: B sentences, W hypotheses each.
+
+    Hypotheses that lack equally many tokens compete with one another alone (a bank), and the banks share the beam. So
+    those that are on their way to a phrase, which at first costs much probability, are not crowded out by those that
+    leave it for later.
+    """
+
+    def __init__(self, constraints: Constraints, device: torch.device) -> None:
+        self.progress = [[Progress(tuple(map(tuple, own)))] for own in constraints.phrases]
+        self.inside = torch.tensor([*constraints.inside], dtype=torch.long, device=device)
+
+    def unmet(self, totals: Tensor) -> Tensor:
+        """Which of the hypotheses [B, W] lack something."""
+        return torch.tensor([[bool(one.left) for one in row] for row in self.progress], device=totals.device)
+
+    def restrict(self, logprobs: Tensor) -> None:
+        """Takes from `logprobs` [R, V] what would go on with the word that a phrase ends with."""
+        closed = [row for row, one in enumerate(chain(*self.progress)) if one.closed]
+        if closed and len(self.inside):
+            logprobs[torch.tensor(closed, device=logprobs.device)[:, None], self.inside] = -math.inf
+
+    def with_wanted(self, logprobs: Tensor, best: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """The candidates [R, k] of each row, and behind them the tokens that its phrases want [R, k + M]."""
+        wanted = [sorted(one.wanted) for one in chain(*self.progress)]
+        width = max(map(len, wanted))
+        if width == 0:
+            return best, tokens
+        more = torch.tensor([row + [-1] * (width - len(row)) for row in wanted], device=tokens.device)
+        if int(more.max()) >= logprobs.shape[1]:
+            raise InputError(f"constraint token {int(more.max())} is outside the vocabulary of {logprobs.shape[1]}")
+        is_known = (more[:, :, None] == tokens[:, None]).any(2) | (more < 0)
+        more = more.clamp_min(0)
+        scores = logprobs.gather(1, more).masked_fill(is_known, -math.inf)
+        return torch.cat((best, scores), 1), torch.cat((tokens, more), 1)
+
+    def choose(self, totals: Tensor, tokens: Tensor, width: int) -> tuple[Tensor, Tensor]:
+        """Candidates of each sentence, with their log-probabilities [B, W·k] and tokens -> the `width` that go on, the
+        likeliest first, and which they are.
+        """
+        chosen: list[list[int]] = []
+        progress: list[list[Progress]] = []
+        for row, scores, own in zip(self.progress, totals.tolist(), tokens.tolist(), strict=True):
+            each = len(own) // len(row)
+            after = [row[place // each].after(token) for place, token in enumerate(own)]
+            chosen.append(share(scores, [one.tokens_left for one in after], width))
+            progress.append([after[place] for place in chosen[-1]])
+        self.progress = progress
+        picks = torch.tensor(chosen, device=totals.device)
+        return totals.gather(1, picks), picks
+
+    def keep(self, sentences: list[int]) -> None:
+        """Leaves only these sentences."""
+        self.progress = [self.progress[sentence] for sentence in sentences]
+
+
+def share(scores: Sequence[float], left: Sequence[int], width: int) -> list[int]:
+    """Which `width` candidates go on, the likeliest first: in turns the next best of every bank, that is of those with
+    equally many tokens `left`, and where places are few, of the banks with the fewest left.
+    """
+    taken: Counter[int] = Counter()
+    turns: dict[int, int] = {}
+    for place in sorted(range(len(scores)), key=lambda place: -scores[place]):
+        turns[place] = taken[left[place]]
+        taken[left[place]] += 1
+    order = sorted(turns, key=lambda place: (scores[place] == -math.inf, turns[place], left[place]))
+    return sorted(order[:width], key=lambda place: -scores[place])

@@ -1,0 +1,145 @@
+"""Searches that must hold given phrases."""
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import EOS, Mock
+
+from allyouneed.decoding.constraints import Constraints, Progress, share
+from allyouneed.decoding.search import Hypothesis
+from allyouneed.errors import InputError
+
+
+def holds(tokens: list[int], phrases: list[list[int]]) -> bool:
+    """Do the phrases stand in the tokens, none in the place of another?"""
+    spans = [
+        [(start, start + len(phrase)) for start in range(len(tokens)) if tokens[start : start + len(phrase)] == phrase]
+        for phrase in phrases
+    ]
+    return any(
+        all(a[1] <= b[0] or b[1] <= a[0] for a, b in itertools.combinations(chosen, 2))
+        for chosen in itertools.product(*spans)
+    )
+
+
+@given(
+    st.lists(st.integers(0, 2), max_size=12),
+    st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=3), max_size=3),
+)
+def test_progress_never_claims_more_than_is_there(tokens: list[int], phrases: list[list[int]]) -> None:
+    progress = Progress(tuple(map(tuple, phrases)))
+    for place, token in enumerate(tokens):
+        before = progress
+        progress = progress.after(token)
+        if token in before.wanted:
+            assert progress.tokens_left == before.tokens_left - 1
+        met = list(phrases)
+        for phrase in progress.left:
+            met.remove(list(phrase))
+        assert holds(tokens[: place + 1], met)
+
+
+def test_a_phrase_that_is_broken_off_may_begin_anew() -> None:
+    progress = Progress(((3, 3, 4),))
+    lefts = [(progress := progress.after(token)).tokens_left for token in (3, 3, 3, 4)]
+    assert lefts == [2, 1, 1, 0]
+    two = Progress(((3, 4), (3, 5)))
+    assert two.after(3).after(5).left == ((3, 4),)
+
+
+def test_banks_share_the_beam() -> None:
+    assert share([-1.0, -2.0, -3.0, -9.0], [2, 2, 2, 1], 2) == [0, 3]
+    assert share([-1.0, -2.0, -3.0, -9.0], [2, 2, 2, 1], 1) == [3]
+    assert share([-3.0, -1.0, -2.0], [0, 0, 0], 2) == [1, 2]
+    assert share([-1.0, -math.inf, -4.0], [2, 0, 2], 2) == [0, 2]
+
+
+def best_by_trying(model: Mock, sentence: int, phrases: list[list[int]], longest: int) -> tuple[float, list[int]]:
+    """The likeliest text of at most so many tokens that holds the phrases."""
+    others = [token for token in range(model.vocabulary) if token != EOS]
+    texts = (list(text) for length in range(longest + 1) for text in itertools.product(others, repeat=length))
+    return max((model.logprob(sentence, [*text, EOS]), text) for text in texts if holds(text, phrases))
+
+
+@pytest.mark.parametrize("phrases", [[[3]], [[4, 3]], [[3], [4]], [[3, 3]], [[4, 3], [3, 4]]])
+def test_a_wide_beam_finds_the_likeliest_text_that_holds_all(phrases: list[list[int]]) -> None:
+    model = Mock(5)
+    for sentence in range(3):
+        [[found]] = model.search(
+            [sentence], beam=200, max_tokens=6, length_penalty=0.0, constraints=Constraints([phrases])
+        )
+        total, text = best_by_trying(model, sentence, phrases, 5)
+        assert found.tokens == text
+        assert found.logprob == pytest.approx(total, abs=1e-4)
+
+
+def searched(model: Mock, sentences: list[int], phrases: list[list[list[int]]], **more: Any) -> list[Hypothesis]:
+    return [
+        ranked[0] for ranked in model.search(sentences, constraints=Constraints(phrases), **({"max_tokens": 25} | more))
+    ]
+
+
+@pytest.mark.parametrize("beam", [2, 4, 9])
+def test_every_text_holds_its_phrases_in_any_company(beam: int) -> None:
+    model, sentences = Mock(40, sharpness=3.0), list(range(14))
+    draw = torch.Generator().manual_seed(beam)
+    phrases = [
+        [torch.randint(3, 40, (1 + (n + k) % 3,), generator=draw).tolist() for k in range(n % 4)] for n in sentences
+    ]
+    together = searched(model, sentences, phrases, beam=beam)
+    for n in sentences:
+        assert together[n].finished
+        assert holds(together[n].tokens, phrases[n])
+        [alone] = searched(model, [n], [phrases[n]], beam=beam)
+        assert alone == together[n]
+        if not phrases[n]:
+            assert alone == model.search([n], beam=beam, max_tokens=25)[0][0]
+
+
+def test_no_phrase_ends_inside_a_word() -> None:
+    model, inside = Mock(40), list(range(20, 40))
+    endings: set[bool] = set()
+    for sentence in range(12):
+        for ends in (inside, []):
+            phrases = Constraints([[[7], [9, 25]]], ends)
+            [[found]] = model.search([sentence], beam=6, max_tokens=25, constraints=phrases)
+            text = [*found.tokens, EOS]
+            following = [
+                text[place + 1]
+                for place in range(len(text) - 1)
+                if text[place] == 7 or text[place - 1 : place + 1] == [9, 25]
+            ]
+            assert not ends or following[0] not in inside
+            endings |= {following[0] in inside} if not ends else set()
+    assert endings == {True, False}
+
+
+def test_constraints_cost_no_more_than_they_must() -> None:
+    model = Mock(30)
+    for sentence in range(8):
+        [[free]] = model.search([sentence], beam=6, max_tokens=25)
+        if len(free.tokens) > 1:  # what is there anyhow changes nothing
+            [found] = searched(model, [sentence], [[free.tokens[:2]]], beam=6)
+            assert found.logprob >= free.logprob - 1e-4
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"constraints": [[[5]], []]}, "1 sentences and constraints for 2: one list each is needed"),
+        ({"constraints": [[[5]]], "beam": 1}, "beam 1 with constraints: 2 or more is needed"),
+        ({"constraints": [[[5], []]]}, "sentence 0: one of its constraints holds no token"),
+        ({"constraints": [[[5, EOS]]]}, "sentence 0: one of its constraints holds 2, which is never written"),
+        ({"constraints": [[[5]]], "forbidden": [5]}, "one of its constraints holds 5, which is never written"),
+        ({"constraints": [[[-4]]]}, "one of its constraints holds -4, which is never written"),
+        ({"constraints": [[[99]]]}, "constraint token 99 is outside the vocabulary of 10"),
+    ],
+)
+def test_what_cannot_be_held_is_refused(more: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Mock(10).search([0], **({"beam": 3} | more | {"constraints": Constraints(more["constraints"])}))
