@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -27,29 +28,47 @@ def holds(tokens: list[int], phrases: list[list[int]]) -> bool:
     )
 
 
+def in_one_way(phrases: list[list[list[int]]], inside: Sequence[int] = ()) -> Constraints:
+    """Phrases with one spelling each."""
+    return Constraints([[[phrase] for phrase in own] for own in phrases], inside)
+
+
 @given(
     st.lists(st.integers(0, 2), max_size=12),
     st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=3), max_size=3),
 )
 def test_progress_never_claims_more_than_is_there(tokens: list[int], phrases: list[list[int]]) -> None:
-    progress = Progress(tuple(map(tuple, phrases)))
+    progress = Progress.of([[phrase] for phrase in phrases])
     for place, token in enumerate(tokens):
         before = progress
         progress = progress.after(token)
         if token in before.wanted:
             assert progress.tokens_left == before.tokens_left - 1
         met = list(phrases)
-        for phrase in progress.left:
-            met.remove(list(phrase))
+        for ((*phrase,),) in progress.left:
+            met.remove(phrase)
         assert holds(tokens[: place + 1], met)
 
 
 def test_a_phrase_that_is_broken_off_may_begin_anew() -> None:
-    progress = Progress(((3, 3, 4),))
+    progress = Progress.of([[[3, 3, 4]]])
     lefts = [(progress := progress.after(token)).tokens_left for token in (3, 3, 3, 4)]
     assert lefts == [2, 1, 1, 0]
-    two = Progress(((3, 4), (3, 5)))
-    assert two.after(3).after(5).left == ((3, 4),)
+    two = Progress.of([[[3, 4]], [[3, 5]]])
+    assert two.after(3).after(5).left == (((3, 4),),)
+
+
+def test_any_spelling_will_do() -> None:
+    start = Progress.of([[[7], [3, 4, 7]], [[8]]])
+    assert start.wanted == {3, 7, 8}
+    assert start.tokens_left == 2
+    under_way = start.after(3)
+    assert (under_way.wanted, under_way.tokens_left) == ({4}, 3)
+    for tokens in ((3, 4, 7, 8), (7, 8), (8, 3, 7)):
+        progress = start
+        for token in tokens:
+            progress = progress.after(token)
+        assert (progress.left, progress.wanted, progress.tokens_left) == ((), set(), 0)
 
 
 def test_banks_share_the_beam() -> None:
@@ -71,7 +90,7 @@ def test_a_wide_beam_finds_the_likeliest_text_that_holds_all(phrases: list[list[
     model = Mock(5)
     for sentence in range(3):
         [[found]] = model.search(
-            [sentence], beam=200, max_tokens=6, length_penalty=0.0, constraints=Constraints([phrases])
+            [sentence], beam=200, max_tokens=6, length_penalty=0.0, constraints=in_one_way([phrases])
         )
         total, text = best_by_trying(model, sentence, phrases, 5)
         assert found.tokens == text
@@ -80,7 +99,7 @@ def test_a_wide_beam_finds_the_likeliest_text_that_holds_all(phrases: list[list[
 
 def searched(model: Mock, sentences: list[int], phrases: list[list[list[int]]], **more: Any) -> list[Hypothesis]:
     return [
-        ranked[0] for ranked in model.search(sentences, constraints=Constraints(phrases), **({"max_tokens": 25} | more))
+        ranked[0] for ranked in model.search(sentences, constraints=in_one_way(phrases), **({"max_tokens": 25} | more))
     ]
 
 
@@ -106,7 +125,7 @@ def test_no_phrase_ends_inside_a_word() -> None:
     endings: set[bool] = set()
     for sentence in range(12):
         for ends in (inside, []):
-            phrases = Constraints([[[7], [9, 25]]], ends)
+            phrases = in_one_way([[[7], [9, 25]]], ends)
             [[found]] = model.search([sentence], beam=6, max_tokens=25, constraints=phrases)
             text = [*found.tokens, EOS]
             following = [
@@ -142,4 +161,4 @@ def test_constraints_cost_no_more_than_they_must() -> None:
 )
 def test_what_cannot_be_held_is_refused(more: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Mock(10).search([0], **({"beam": 3} | more | {"constraints": Constraints(more["constraints"])}))
+        Mock(10).search([0], **({"beam": 3} | more | {"constraints": in_one_way(more["constraints"])}))

@@ -12,7 +12,7 @@ from allyouneed import pipeline
 from allyouneed.errors import InputError, UsageError
 from allyouneed.models.transformer import Transformer
 from allyouneed.pipeline import TooLongError, Translator, gathered, load, strongest
-from allyouneed.pipeline.translator import within_a_text
+from allyouneed.pipeline.phrases import spellings
 from allyouneed.tasks.hypotheses import batches
 from allyouneed.text.tokenizer import Tokenizer
 from allyouneed.text.vocabulary import Marks
@@ -270,11 +270,12 @@ class TestConstraints:
                 assert re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", translation.text)
             assert phrases or translation.text == usual.text
 
-    def test_they_are_spelt_as_behind_a_word(self, pipe: Translator) -> None:
-        tokens = within_a_text(pipe.tokenizer, "dog slept")
-        assert pipe.tokenizer.decode(tokens).strip() == "dog slept"
-        whole = pipe.tokenizer.encode("the dog slept")
-        assert whole[-len(tokens) :] == tokens
+    def test_they_are_spelt_as_behind_a_word_or_an_apostrophe(self, pipe: Translator) -> None:
+        encode = pipe.tokenizer.encode
+        behind_a_word, *cut_short = spellings(pipe.tokenizer, "dog slept")
+        assert encode("the dog slept") == [*encode("the"), *behind_a_word]
+        assert [*encode("the"), *cut_short[0]] == encode("the'dog slept")
+        assert spellings(pipe.tokenizer, " ") == []
 
     @pytest.mark.parametrize(
         ("constraints", "beam", "message"),

@@ -13,14 +13,15 @@ from torch import Tensor
 
 from allyouneed.errors import InputError
 
-Phrase = tuple[int, ...]
+Spelling = tuple[int, ...]
+Phrase = Sequence[Sequence[int]]  # its spellings, of which any will do; none is empty
 
 
 @dataclass(frozen=True)
 class Constraints:
     """What the texts of a search must hold."""
 
-    phrases: Sequence[Sequence[Sequence[int]]]  # for each sentence its own, none of them empty
+    phrases: Sequence[Sequence[Phrase]]  # for each sentence its own
     inside: Sequence[int] = ()  # tokens that go on with a word: they may not follow where a phrase ends
 
     def check(self, sentences: int, *, beam: int, never: set[int]) -> None:
@@ -30,9 +31,9 @@ class Constraints:
         if any(self.phrases) and beam < 2:
             raise InputError("beam 1 with constraints: 2 or more is needed")
         for sentence, own in enumerate(self.phrases):
-            if not all(own):
+            if not all(phrase and all(phrase) for phrase in own):
                 raise InputError(f"sentence {sentence}: one of its constraints holds no token")
-            for token in chain(*own):
+            for token in chain(*chain(*own)):
                 if token < 0 or token in never:
                     raise InputError(
                         f"sentence {sentence}: one of its constraints holds {token}, which is never written"
@@ -43,31 +44,45 @@ class Constraints:
 class Progress:
     """What of its phrases a hypothesis does not hold yet."""
 
-    left: tuple[Phrase, ...]  # the one under way first
-    begun: int = 0  # tokens of the first one that stand at the hypothesis' end
-    closed: bool = False  # whether a phrase ends with its last token
+    left: tuple[tuple[Spelling, ...], ...]  # phrases, each in all its spellings
+    begun: Spelling = ()  # the last tokens, where they begin a spelling
+    closed: bool = False  # whether a phrase ends with the last token
+
+    @classmethod
+    def of(cls, phrases: Sequence[Phrase]) -> "Progress":
+        """Where nothing is written yet."""
+        return cls(tuple(tuple(map(tuple, phrase)) for phrase in phrases))
+
+    @property
+    def under_way(self) -> list[tuple[int, Spelling]]:
+        """The spellings that what is begun may become, each with the length of its phrase's shortest one."""
+        size = len(self.begun)
+        spellings = ((min(map(len, phrase)), spelling) for phrase in self.left for spelling in phrase)
+        return [(shortest, spelling) for shortest, spelling in spellings if spelling[:size] == self.begun]
 
     @property
     def tokens_left(self) -> int:
-        """How many tokens must still be written at least."""
-        return sum(map(len, self.left)) - self.begun
+        """How many tokens must still be written at least, if what is begun is carried on."""
+        shortest = sum(min(map(len, phrase)) for phrase in self.left)
+        return shortest + min((len(spelling) - own for own, spelling in self.under_way), default=0) - len(self.begun)
 
     @property
     def wanted(self) -> set[int]:
-        """The tokens that lead on: of the phrase under way, or else of any."""
-        return {self.left[0][self.begun]} if self.begun else {phrase[0] for phrase in self.left}
+        """The tokens that lead on."""
+        return {spelling[len(self.begun)] for _, spelling in self.under_way}
 
     def after(self, token: int) -> "Progress":
         """The progress with one more token. A phrase that is broken off may leave the beginning of another, or of
         itself.
         """
-        written = (*self.left[0][: self.begun], token) if self.begun else (token,)
+        written = (*self.begun, token)
         for start in range(len(written)):
             tail = written[start:]
             for place, phrase in enumerate(self.left):
-                if phrase[: len(tail)] == tail:
-                    others = self.left[:place] + self.left[place + 1 :]
-                    return Progress(others, closed=True) if phrase == tail else Progress((phrase, *others), len(tail))
+                if tail in phrase:
+                    return Progress(self.left[:place] + self.left[place + 1 :], closed=True)
+            if any(spelling[: len(tail)] == tail for phrase in self.left for spelling in phrase):
+                return Progress(self.left, tail)
         return Progress(self.left)
 
 
@@ -80,7 +95,7 @@ class Tracker:
     """
 
     def __init__(self, constraints: Constraints, device: torch.device) -> None:
-        self.progress = [[Progress(tuple(map(tuple, own)))] for own in constraints.phrases]
+        self.progress = [[Progress.of(own)] for own in constraints.phrases]
         self.inside = torch.tensor([*constraints.inside], dtype=torch.long, device=device)
 
     def unmet(self, totals: Tensor) -> Tensor:

@@ -16,10 +16,10 @@ from allyouneed.errors import UsageError
 from allyouneed.lens.attention import Attention, attentions, recording
 from allyouneed.pipeline.common import Score, TextError, one_text
 from allyouneed.pipeline.gaps import Filling, Guess, check_gaps, sentinels_of, with_masks
+from allyouneed.pipeline.phrases import inside_words, spelt
 from allyouneed.pipeline.writing import Writer
 from allyouneed.tasks.hypotheses import batches, encode, hypotheses, never_written, start_of
 from allyouneed.text.tokenizer import Tokenizer
-from allyouneed.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,11 @@ class Translator(Writer):
         if align:
             attentions(self.model)
         sources = self.encode(texts)
-        phrases = self._phrases([[] for _ in texts] if constraints is None else constraints, len(texts))
+        phrases = spelt(self.tokenizer, constraints, texts=len(texts), room=self.config.max_length)
         if any(phrases) and beam < 2:
             raise UsageError(f"beam = {beam}: with constraints at least 2 is needed.")
         there = [index for index, text in enumerate(texts) if text.strip()]
+        held = [phrases[index] for index in there]
         found = hypotheses(
             self.model,
             self.tokenizer,
@@ -121,7 +122,7 @@ class Translator(Writer):
             nbest=nbest,
             length_penalty=length_penalty,
             precision=self.precision,
-            constraints=Constraints([phrases[index] for index in there], inside_words(self.tokenizer)),
+            constraints=Constraints(held, inside_words(self.tokenizer)) if any(held) else None,
             on_progress=on_progress,
         )
         results = [Translation("", 0.0, []) for _ in texts]
@@ -129,22 +130,6 @@ class Translator(Writer):
             made = tuple(self._translation(sources[index], hypothesis, align) for hypothesis in ranked)
             results[index] = replace(made[0], nbest=made)
         return results
-
-    def _phrases(self, constraints: Sequence[Sequence[str]], texts: int) -> list[list[list[int]]]:
-        """The tokens of the phrases that each of so many texts must hold."""
-        if len(constraints) != texts:
-            raise UsageError(f"{texts} texts and constraints for {len(constraints)}: each text needs one list.")
-        unwritten = {self.tokenizer.unk, *never_written(self.tokenizer, self.tokenizer.start)}
-        found: list[list[list[int]]] = []
-        for index, own in enumerate(constraints):
-            one_text(own)
-            found.append([within_a_text(self.tokenizer, phrase) for phrase in own])
-            for phrase, tokens in zip(own, found[-1], strict=True):
-                if not phrase.strip() or not tokens or unwritten & set(tokens):
-                    raise TextError(index, f'must hold "{phrase}", which this model cannot write')
-            if sum(map(len, found[-1])) >= self.config.max_length:
-                raise TextError(index, f"must hold more than this model's {self.config.max_length} positions")
-        return found
 
     def _translation(self, source: list[int], hypothesis: Hypothesis, align: bool) -> Translation:
         tokens = self.bare(hypothesis.tokens)
@@ -323,20 +308,6 @@ class Translator(Writer):
         texts = [self.tokenizer.decode(tokens[:end]) for end in range(1, len(tokens) + 1)]
         last = len(texts[-1].split()) - 1 if texts else 0
         return [max(0, min(last, len(text.split()) - (not text[-1:].isspace()))) for text in texts]
-
-
-def inside_words(vocabulary: Vocabulary) -> list[int]:
-    """The tokens that go on with a word. Letters without capitals do not count: particles are written onto words."""
-    word = vocabulary.encode("a")
-    end = len(vocabulary.decode(word))
-    behind = (vocabulary.decode([*word, token])[end : end + 1] for token in range(vocabulary.vocab_size))
-    return [token for token, letter in enumerate(behind) if letter.lower() != letter.upper()]
-
-
-def within_a_text(vocabulary: Vocabulary, phrase: str) -> list[int]:
-    """The tokens of a phrase as it stands behind another word."""
-    word, both = vocabulary.encode_batch(["a", f"a {phrase.strip()}"])
-    return both[len(word) :] if both[: len(word)] == word else vocabulary.encode(phrase)
 
 
 def strongest(matrix: Tensor) -> list[tuple[int, float]]:

@@ -46,7 +46,10 @@ def hypotheses(
     found: list[list[Hypothesis]] = [[] for _ in sources]
     begun = [[] for _ in sources] if prefixes is None else prefixes
     bound = Constraints([[] for _ in sources]) if constraints is None else constraints
-    given = [len(prefix) + sum(map(len, own)) for prefix, own in zip(begun, bound.phrases, strict=True)]
+    given = [
+        len(prefix) + sum(max(map(len, phrase)) for phrase in own)
+        for prefix, own in zip(begun, bound.phrases, strict=True)
+    ]
     done = 0
     for rows in batches([len(vocabulary.wrap(source)) for source in sources]):
         results = beam_search(
