@@ -83,6 +83,8 @@ def test_translate_holds_constraints_and_the_terms_of_a_glossary(command: Comman
     assert "répertoire" in second
     assert (blank, end) == ("", "")
     assert third == command("translate", "Open the file.").out.rstrip("\n")
+    twice = command("translate", "--glossary", terms, "--constraint", "logiciel", "The program is running.").out
+    assert twice == first + "\n"
     refused = command("translate", "--beam", "1", "--constraint", "le", SENTENCE)
     assert (refused.status, refused.out) == (2, "")
     assert refused.err == "beam = 1: with constraints at least 2 is needed.\n"

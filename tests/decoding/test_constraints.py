@@ -138,6 +138,31 @@ def test_no_phrase_ends_inside_a_word() -> None:
     assert endings == {True, False}
 
 
+def test_a_prefix_may_go_on_with_the_word_of_a_phrase() -> None:
+    constraints = in_one_way([[[5]], [[5]]], [6])
+    for [found] in Mock(10).search([0, 1], beam=4, max_tokens=9, prefix=[[5, 6], [3]], constraints=constraints):
+        assert 5 in found.tokens
+
+
+@pytest.mark.parametrize(("eos", "limit"), [((), 6), (EOS, 6), (EOS, 5)])
+def test_what_is_cut_off_holds_its_phrases_too(eos: Any, limit: int) -> None:
+    model, phrases = Mock(12, order=2), [[5], [7, 8, 9]]
+    for sentence in range(25):
+        [found] = searched(model, [sentence], [phrases], beam=6, eos=eos, max_tokens=limit)
+        assert holds(found.tokens, phrases)
+
+
+def test_scores_that_are_not_numbers_are_named() -> None:
+    class Broken(Mock):
+        def logits(self, sentence: int, text: list[int]) -> torch.Tensor:
+            logits = super().logits(sentence, text)
+            return logits * math.nan if len(text) == 4 else logits
+
+    for sentence in range(12):
+        with pytest.raises(InputError, match=r"sentence 0, token 4: the model's scores are not numbers \(NaN\)"):
+            Broken(10).search([sentence], beam=4, max_tokens=12, constraints=in_one_way([[[5], [7, 8, 9, 6, 4]]]))
+
+
 def test_constraints_cost_no_more_than_they_must() -> None:
     model = Mock(30)
     for sentence in range(8):
@@ -156,6 +181,7 @@ def test_constraints_cost_no_more_than_they_must() -> None:
         ({"constraints": [[[5, EOS]]]}, "sentence 0: one of its constraints holds 2, which is never written"),
         ({"constraints": [[[5]]], "forbidden": [5]}, "one of its constraints holds 5, which is never written"),
         ({"constraints": [[[-4]]]}, "one of its constraints holds -4, which is never written"),
+        ({"constraints": [[[5, 6], [7]]], "max_tokens": 3}, "max_tokens 3 must exceed its constraints' 3 tokens"),
         ({"constraints": [[[99]]]}, "constraint token 99 is outside the vocabulary of 10"),
     ],
 )

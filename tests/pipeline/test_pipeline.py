@@ -12,7 +12,7 @@ from allyouneed import pipeline
 from allyouneed.errors import InputError, UsageError
 from allyouneed.models.transformer import Transformer
 from allyouneed.pipeline import TooLongError, Translator, gathered, load, strongest
-from allyouneed.pipeline.phrases import spellings
+from allyouneed.pipeline.phrases import inside_words, spellings
 from allyouneed.tasks.hypotheses import batches
 from allyouneed.text.tokenizer import Tokenizer
 from allyouneed.text.vocabulary import Marks
@@ -276,6 +276,16 @@ class TestConstraints:
         assert encode("the dog slept") == [*encode("the"), *behind_a_word]
         assert [*encode("the"), *cut_short[0]] == encode("the'dog slept")
         assert spellings(pipe.tokenizer, " ") == []
+        assert spellings(pipe.tokenizer, " dog\n slept ") == spellings(pipe.tokenizer, "dog slept")
+
+    def test_nothing_goes_on_with_the_word_of_a_phrase(self, pipe: Translator) -> None:
+        tokens = inside_words(pipe.tokenizer)
+        word = pipe.tokenizer.encode("a")
+        texts = {token: pipe.tokenizer.decode([*word, token])[1:] for token in range(pipe.tokenizer.vocab_size)}
+        assert all(texts[token][0].isalnum() for token in tokens)
+        others = [text for token, text in texts.items() if token not in tokens]
+        assert not any(re.match("[0-9A-Za-zÀ-ÿ]", text) for text in others)
+        assert any(text.startswith(" ") for text in others)
 
     @pytest.mark.parametrize(
         ("constraints", "beam", "message"),
@@ -283,7 +293,7 @@ class TestConstraints:
             ([["cat"]], 4, "6 texts and constraints for 1: each text needs one list"),
             ([[], ["cat"], [], [], [], []], 1, "beam = 1: with constraints at least 2 is needed"),
             ([[], [], [], [], [], ["cat", " "]], 4, 'Text 6 must hold " ", which this model cannot write'),
-            ([[], ["cat " * 80], [], [], [], []], 4, "Text 2 must hold more than this model's 64 positions"),
+            ([[], ["cat " * 80], [], [], [], []], 4, "Text 2 must hold more than fits into this model's 64 positions"),
             ([[], "cat", [], [], [], []], 4, r"Texts come as a list: write \['cat'\]"),
         ],
     )

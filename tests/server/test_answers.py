@@ -131,6 +131,8 @@ def test_many_ask_at_once_and_each_gets_its_own_answer(client: TestClient) -> No
             r"^length_penalty 1e\+308: 0 \(none\) to 10 is needed",
         ),
         ("translate", {"texts": ["a"], "beam": 2, "nbest": 3}, "1 <= nbest <= beam is needed"),
+        ("translate", {"texts": ["a"], "constraints": [["b"] * 33]}, r"constraints\.0.*at most 32 items"),
+        ("translate", {"texts": ["a"], "constraints": []}, "1 texts and constraints for 0: each text needs one list"),
         ("translate", {"texts": "a"}, r'^"texts": input should be a valid list\.$'),
         ("translate", {"texts": ["a", 5]}, r'^"texts\.1": input should be a valid string\.$'),
         ("translate", {"texts": []}, r'^"texts": list should have at least 1 item'),

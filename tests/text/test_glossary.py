@@ -25,6 +25,14 @@ def test_particles_are_written_onto_words_in_hangul(file: Path) -> None:
     glossary = Glossary.read(file)
     assert glossary.for_text("파일을 여세요.") == ["file"]
     assert glossary.for_text("프로파일을 여세요.") == []
+    file.write_text("API\tAPI\n", "utf-8")
+    assert Glossary.read(file).for_text("API를 호출합니다.") == ["API"]
+
+
+def test_capitals_of_all_languages(file: Path) -> None:
+    file.write_text("Straße\true\nfile\tfichier\nİstanbul\tIstanbul\n", "utf-8")
+    glossary = Glossary.read(file)
+    assert glossary.for_text("Die STRASSE und die Straße; The fıle of İstanbul.") == ["rue", "Istanbul"]
 
 
 @pytest.mark.parametrize(

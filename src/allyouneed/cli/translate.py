@@ -11,6 +11,7 @@ from allyouneed.cli.streams import checked, chunks, until_unusable, write, write
 
 if TYPE_CHECKING:
     from allyouneed.pipeline import Translation
+    from allyouneed.text.glossary import Glossary
 
 
 def translate(
@@ -60,7 +61,7 @@ def translate(
     for lines in chunks(text):
 
         def work(size: int, lines: list[str] = lines, before: int = before) -> list["Translation"]:
-            bound = [always + ([] if terms is None else terms.for_text(line)) for line in lines[:size]]
+            bound = [bound_by(line, always, terms) for line in lines[:size]]
             with progress(f"from line {before + 1:,}", size) as tell:
                 return pipe.translate(lines[:size], constraints=bound, on_progress=tell, **settings)
 
@@ -70,6 +71,11 @@ def translate(
             else:
                 write(*printed(result, nbest))
         before += len(lines)
+
+
+def bound_by(line: str, always: list[str], terms: "Glossary | None") -> list[str]:
+    """What the translation of a line must hold; what is said twice, once."""
+    return list(dict.fromkeys([*always, *(terms.for_text(line) if terms is not None else ())]))
 
 
 def printed(result: "Translation", nbest: int) -> list[str]:

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 import torch
@@ -24,13 +25,17 @@ class Constraints:
     phrases: Sequence[Sequence[Phrase]]  # for each sentence its own
     inside: Sequence[int] = ()  # tokens that go on with a word: they may not follow where a phrase ends
 
-    def check(self, sentences: int, *, beam: int, never: set[int]) -> None:
-        """Raises InputError for what no search of so many sentences can hold, if it may `never` write these tokens."""
-        if len(self.phrases) != sentences:
-            raise InputError(f"{sentences} sentences and constraints for {len(self.phrases)}: one list each is needed")
+    def check(self, limits: Sequence[int], *, beam: int, never: set[int]) -> None:
+        """Raises InputError for what no search can hold that may write so many tokens for each sentence, and `never`
+        these.
+        """
+        if len(self.phrases) != len(limits):
+            raise InputError(
+                f"{len(limits)} sentences and constraints for {len(self.phrases)}: one list each is needed"
+            )
         if any(self.phrases) and beam < 2:
             raise InputError("beam 1 with constraints: 2 or more is needed")
-        for sentence, own in enumerate(self.phrases):
+        for sentence, (limit, own) in enumerate(zip(limits, self.phrases, strict=True)):
             if not all(phrase and all(phrase) for phrase in own):
                 raise InputError(f"sentence {sentence}: one of its constraints holds no token")
             for token in chain(*chain(*own)):
@@ -38,6 +43,10 @@ class Constraints:
                     raise InputError(
                         f"sentence {sentence}: one of its constraints holds {token}, which is never written"
                     )
+            if (needed := Progress.of(own).tokens_left) >= limit:
+                raise InputError(
+                    f"sentence {sentence}: max_tokens {limit} must exceed its constraints' {needed} tokens"
+                )
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,11 @@ class Progress:
     def of(cls, phrases: Sequence[Phrase]) -> "Progress":
         """Where nothing is written yet."""
         return cls(tuple(tuple(map(tuple, phrase)) for phrase in phrases))
+
+    @cached_property
+    def tokens(self) -> set[int]:
+        """All that the spellings hold."""
+        return {*chain(*chain(*self.left))}
 
     @property
     def under_way(self) -> list[tuple[int, Spelling]]:
@@ -73,8 +87,10 @@ class Progress:
 
     def after(self, token: int) -> "Progress":
         """The progress with one more token. A phrase that is broken off may leave the beginning of another, or of
-        itself.
+        itself; one that begins another, or stands inside it, may be missed there, and is then wanted again.
         """
+        if token not in self.tokens:  # as most candidates
+            return Progress(self.left)
         written = (*self.begun, token)
         for start in range(len(written)):
             tail = written[start:]
@@ -122,19 +138,25 @@ class Tracker:
         scores = logprobs.gather(1, more).masked_fill(is_known, -math.inf)
         return torch.cat((best, scores), 1), torch.cat((tokens, more), 1)
 
-    def choose(self, totals: Tensor, tokens: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    def choose(self, totals: Tensor, tokens: Tensor, width: int, room: Tensor) -> tuple[Tensor, Tensor]:
         """Candidates of each sentence, with their log-probabilities [B, W·k] and tokens -> the `width` that go on, the
-        likeliest first, and which they are.
+        likeliest first, and which they are. None lacks more tokens than there is `room` [B] for, if that can be.
         """
-        chosen: list[list[int]] = []
-        progress: list[list[Progress]] = []
-        for row, scores, own in zip(self.progress, totals.tolist(), tokens.tolist(), strict=True):
-            each = len(own) // len(row)
-            after = [row[place // each].after(token) for place, token in enumerate(own)]
-            chosen.append(share(scores, [one.tokens_left for one in after], width))
-            progress.append([after[place] for place in chosen[-1]])
-        self.progress = progress
-        picks = torch.tensor(chosen, device=totals.device)
+        each = totals.shape[1] // len(self.progress[0])
+        after = [
+            [row[place // each].after(token) for place, token in enumerate(own)]
+            for row, own in zip(self.progress, tokens.tolist(), strict=True)
+        ]
+        lefts = [[one.tokens_left for one in row] for row in after]
+        fits = torch.tensor(lefts, device=totals.device) <= room[:, None]
+        possible = totals.masked_fill(~fits, -math.inf)
+        scores = torch.where(possible.amax(1, keepdim=True) > -math.inf, possible, totals)
+        if bool(totals.isnan().any()):  # it has no order: the search will say so
+            picks = totals.topk(width).indices
+        else:
+            chosen = [share(*row, width) for row in zip(scores.tolist(), lefts, strict=True)]
+            picks = torch.tensor(chosen, device=totals.device)
+        self.progress = [[row[place] for place in own] for row, own in zip(after, picks.tolist(), strict=True)]
         return totals.gather(1, picks), picks
 
     def keep(self, sentences: list[int]) -> None:

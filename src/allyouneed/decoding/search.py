@@ -65,7 +65,7 @@ def beam_search(
     ends = [eos] if isinstance(eos, int) else list(eos)
     _check(state.rows, bos, limits, begun, beam=beam, nbest=nbest, alpha=length_penalty, ends=ends)
     if constraints is not None:
-        constraints.check(state.rows, beam=beam, never={*forbidden, *ends})
+        constraints.check(limits, beam=beam, never={*forbidden, *ends})
     if not limits:
         return []
     with torch.inference_mode():
@@ -239,7 +239,8 @@ class _Search:
         if self.tracker is None:
             live, pick = totals.topk(width)  # [B, W']
         else:
-            live, pick = self.tracker.choose(totals, tokens, width)
+            room = self.limits - self.steps - (2 if self.ends else 1)
+            live, pick = self.tracker.choose(totals, tokens, width, room)
         parents = pick // best.shape[1]
         tokens = tokens.gather(1, pick)
         rows = parents + torch.arange(0, len(logits), self.scores.shape[1], device=live.device)[:, None]
@@ -264,9 +265,8 @@ class _Search:
             ends = torch.full_like(self.scores, -math.inf)
         if self.tracker is not None:
             ends = ends.masked_fill(self.tracker.unmet(ends), -math.inf)
-            self.tracker.restrict(logprobs)
         if self.steps >= self.longest_prefix:
-            logprobs.index_fill_(1, self.stops, -math.inf)
+            self._stop(logprobs)
             return ends
         wanted = self.prefix[:, self.steps].repeat_interleave(self.scores.shape[1])  # [R]
         rows = (wanted >= 0).nonzero()[:, 0]
@@ -274,11 +274,17 @@ class _Search:
         if bool((wanted >= logprobs.shape[1]).any()):
             raise InputError(f"prefix token {int(wanted.max())} is outside the vocabulary of {logprobs.shape[1]}")
         given = logprobs[rows, wanted]
-        logprobs.index_fill_(1, self.stops, -math.inf)
+        self._stop(logprobs)
         logprobs[rows] = -math.inf
         logprobs[rows, wanted] = given
         ends.view(-1)[rows] = -math.inf
         return ends
+
+    def _stop(self, logprobs: Tensor) -> None:
+        """Takes from `logprobs` [R, V] what never goes on, and what may not follow a phrase."""
+        logprobs.index_fill_(1, self.stops, -math.inf)
+        if self.tracker is not None:
+            self.tracker.restrict(logprobs)
 
     def _keep(self, live: Tensor, ends: Tensor) -> None:
         """Keeps those `ends` [B, W] that stand among the best candidates and among the best finished hypotheses."""

@@ -21,11 +21,11 @@ FEW = 2  # rows up to which the time goes into reading the weights
 LIGHT = 2**17  # weights that are read so soon that oneDNN's calls cost more, with up to twice as many rows
 HEAVY = 2**20  # weights that are too many to stay in the cache from one step to the next
 MANY = 32  # rows up to which oneDNN's own layout saves enough to hold the weights twice
-BEAM = 4  # rows of one text that is searched
 
-# Where torch's plain product is quick (`plain_is_quick`), it is the fastest for
-SMALL, SMALL_ROWS = 2**18, 16  # so few weights, with up to so many rows;
-HUGE, SHARES, SHARES_ROWS = 2**24, 32, 8  # from there to here, in so many shares, with up to so many rows.
+# Where torch's plain product is quick (`plain_is_quick`), what is the fastest depends on the weights and the rows.
+SMALL, SMALL_ROWS = 2**18, 16  # up to so many weights it is, for up to so many rows
+HUGE, SHARES, SHARES_ROWS = 2**24, 32, 8  # more, up to here, are best cut into so many shares, for up to so many rows
+BEAM = 4  # rows for which it is where they cannot be cut
 
 
 def pack(weight: Tensor, bias: Tensor | None, *, precision: Precision = "float32", rectify: bool = False) -> Product:

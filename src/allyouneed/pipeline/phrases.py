@@ -28,13 +28,13 @@ def spelt(
             if not ways:
                 raise TextError(index, f'must hold "{phrase}", which this model cannot write')
         if sum(max(map(len, ways)) for ways in found[-1]) >= room:
-            raise TextError(index, f"must hold more than this model's {room} positions")
+            raise TextError(index, f"must hold more than fits into this model's {room} positions")
     return found
 
 
 def spellings(vocabulary: Vocabulary, phrase: str) -> list[list[int]]:
     """The tokens of a phrase behind another word, and behind one that lost its end before an apostrophe (l'image)."""
-    phrase = phrase.strip()
+    phrase = " ".join(phrase.split())
     if not phrase:
         return []
     word, *behind = vocabulary.encode_batch(["a", *(f"a{between}{phrase}" for between in (" ", "'", "’"))])
@@ -43,8 +43,10 @@ def spellings(vocabulary: Vocabulary, phrase: str) -> list[list[int]]:
 
 
 def inside_words(vocabulary: Vocabulary) -> list[int]:
-    """The tokens that go on with a word. Letters without capitals do not count: particles are written onto words."""
+    """The tokens that go on with a word or a number. Letters without capitals do not count: particles are written onto
+    words.
+    """
     word = vocabulary.encode("a")
     end = len(vocabulary.decode(word))
     behind = (vocabulary.decode([*word, token])[end : end + 1] for token in range(vocabulary.vocab_size))
-    return [token for token, letter in enumerate(behind) if letter.lower() != letter.upper()]
+    return [token for token, letter in enumerate(behind) if letter.isdigit() or letter.lower() != letter.upper()]

@@ -4,6 +4,7 @@ import math
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import torch
@@ -71,6 +72,10 @@ class Translator(Writer):
         """Marks that stand nowhere in a target, or only before it."""
         return never_written(self.tokenizer, self.tokenizer.start)
 
+    @cached_property
+    def _inside_words(self) -> list[int]:
+        return inside_words(self.tokenizer)
+
     def prompts(self, texts: Sequence[str]) -> list[list[int]]:
         """The tokens of each source."""
         return self.encode(texts)
@@ -122,7 +127,7 @@ class Translator(Writer):
             nbest=nbest,
             length_penalty=length_penalty,
             precision=self.precision,
-            constraints=Constraints(held, inside_words(self.tokenizer)) if any(held) else None,
+            constraints=Constraints(held, self._inside_words) if any(held) else None,
             on_progress=on_progress,
         )
         results = [Translation("", 0.0, []) for _ in texts]

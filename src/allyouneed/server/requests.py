@@ -1,7 +1,7 @@
 """What may be asked: a verb each, with the options of the command line, and what a model of text answers."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -10,9 +10,11 @@ from allyouneed.pipeline import LanguageModel, MaskedModel, Pipeline, Translator
 from allyouneed.pipeline.writing import MAX_TOKENS
 
 MOST_TEXTS = 512
+MOST_PHRASES = 32
 WIDEST = 64  # beam: one request should not take the memory that all share
 
 Answers = list[dict[str, Any]]
+Phrases = Annotated[list[str], Field(max_length=MOST_PHRASES)]  # that one text must hold
 
 
 class Asked(BaseModel):
@@ -34,7 +36,7 @@ class Translate(Asked):
     nbest: int = Field(1, ge=1)
     length_penalty: float = Field(0.6, ge=0)
     align: bool = False
-    constraints: list[list[str]] | None = Field(None, max_length=MOST_TEXTS)
+    constraints: list[Phrases] | None = Field(None, max_length=MOST_TEXTS)
 
     def answer(self, pipe: Any) -> Answers:
         """The best translation of each text, and with `nbest` the runners-up."""
