@@ -74,7 +74,12 @@ class Progress:
         spellings = ((min(map(len, phrase)), spelling) for phrase in self.left for spelling in phrase)
         return [(shortest, spelling) for shortest, spelling in spellings if spelling[:size] == self.begun]
 
-    @property
+    @cached_property
+    def elsewhere(self) -> "Progress":
+        """The progress with a token that no phrase begins with: most candidates share it."""
+        return Progress(self.left) if self.begun or self.closed else self
+
+    @cached_property
     def tokens_left(self) -> int:
         """How many tokens must still be written at least, if what is begun is carried on."""
         shortest = sum(min(map(len, phrase)) for phrase in self.left)
@@ -89,8 +94,8 @@ class Progress:
         """The progress with one more token. A phrase that is broken off may leave the beginning of another, or of
         itself; one that begins another, or stands inside it, may be missed there, and is then wanted again.
         """
-        if token not in self.tokens:  # as most candidates
-            return Progress(self.left)
+        if token not in self.tokens:
+            return self.elsewhere
         written = (*self.begun, token)
         for start in range(len(written)):
             tail = written[start:]
@@ -99,7 +104,7 @@ class Progress:
                     return Progress(self.left[:place] + self.left[place + 1 :], closed=True)
             if any(spelling[: len(tail)] == tail for phrase in self.left for spelling in phrase):
                 return Progress(self.left, tail)
-        return Progress(self.left)
+        return self.elsewhere
 
 
 class Tracker:
