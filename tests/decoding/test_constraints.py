@@ -90,7 +90,7 @@ def test_a_wide_beam_finds_the_likeliest_text_that_holds_all(phrases: list[list[
     model = Mock(5)
     for sentence in range(3):
         [[found]] = model.search(
-            [sentence], beam=200, max_tokens=6, length_penalty=0.0, constraints=in_one_way([phrases])
+            [sentence], beam=64, max_tokens=6, length_penalty=0.0, constraints=in_one_way([phrases])
         )
         total, text = best_by_trying(model, sentence, phrases, 5)
         assert found.tokens == text
@@ -189,7 +189,8 @@ def test_constraints_cost_no_more_than_they_must() -> None:
     ("more", "message"),
     [
         ({"constraints": [[[5]], []]}, "1 sentences and constraints for 2: one list each is needed"),
-        ({"constraints": [[[5]]], "beam": 1}, "beam 1 with constraints: 2 or more is needed"),
+        ({"constraints": [[[5]]], "beam": 1}, "beam 1 with constraints: 2 to 64 is needed"),
+        ({"constraints": [[[5]]], "beam": 65}, "beam 65 with constraints: 2 to 64 is needed"),
         ({"constraints": [[[5], []]]}, "sentence 0: one of its constraints holds no token"),
         ({"constraints": [[[5, EOS]]]}, "sentence 0: one of its constraints holds 2, which is never written"),
         ({"constraints": [[[5]]], "forbidden": [5]}, "one of its constraints holds 5, which is never written"),

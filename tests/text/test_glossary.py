@@ -14,7 +14,11 @@ def file(tmp_path: Path) -> Path:
 def test_terms_are_whole_words_and_the_longest_counts(file: Path) -> None:
     file.write_text("file\tfichier\nfile system\tsystème de fichiers\nC++\tC++\nfile\tfichier\n", "utf-8")
     glossary = Glossary.read(file)
-    assert glossary.for_text("The File of the file system, and another file.") == ["fichier", "système de fichiers"]
+    assert glossary.for_text("The File of the file system, and another file.") == [
+        "fichier",
+        "système de fichiers",
+        "fichier",
+    ]
     assert glossary.for_text("Profiles, filesystems and file_names.") == []
     assert glossary.for_text("Learn C++ now.") == ["C++"]
     assert glossary.for_text("") == []
@@ -29,16 +33,31 @@ def test_particles_are_written_onto_words_in_hangul(file: Path) -> None:
     assert Glossary.read(file).for_text("API를 호출합니다.") == ["API"]
 
 
-def test_capitals_of_all_languages(file: Path) -> None:
-    file.write_text("Straße\true\nfile\tfichier\nİstanbul\tIstanbul\n", "utf-8")
+def test_small_letters_are_found_in_capitals_and_capitals_as_they_are(file: Path) -> None:
+    file.write_text("US\tÉtats-Unis\nus\tnous\nIT\tinformatique\nfile\tfichier\nİzmir\tIzmir\n", "utf-8")
     glossary = Glossary.read(file)
-    assert glossary.for_text("Die STRASSE und die Straße; The fıle of İstanbul.") == ["rue", "Istanbul"]
+    assert glossary.for_text("FILE it for us in the US; Us! The fıle of İzmir.") == [
+        "fichier",
+        "nous",
+        "États-Unis",
+        "nous",
+        "Izmir",
+    ]
+
+
+def test_one_letter_has_one_form(file: Path) -> None:
+    file.write_text("cafe\u0301\tcoffee\nhome page\taccueil\ndon’t\tne pas\n", "utf-8")
+    assert Glossary.read(file).for_text("Don't open the home\u00a0 page of the café.") == [
+        "ne pas",
+        "accueil",
+        "coffee",
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("file\tfichier\n\t\nFile\tdossier\n", 'terms.tsv", line 3: "File" has another translation in line 1 already'),
+        ("file\tfichier\n\t\nfile \tdossier\n", 'terms.tsv", line 3: "file" has another translation in line 1 already'),
         ("file fichier\n", 'terms.tsv", line 1'),
         ("", "terms.tsv"),
     ],

@@ -1,5 +1,6 @@
 """`allyouneed translate`."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,12 +44,13 @@ def translate(
 
     With --nbest N every line gives N lines, each a score, a tab and the text. With --align a tab and pairs i-j follow
     the text: its word j came from word i of the source, counted from 0. Constraints and a glossary want a --beam of 2
-    or more; 8 and more hold long phrases better.
+    to 64; 8 and more hold long phrases better. They are whole words, and held as they are written. A glossary's term in
+    small letters is found in capitals, too; with capitals it is found as it is written.
 
     For example:
       allyouneed translate "The file was saved."
       allyouneed translate --model runs/mine --beam 8 < in.txt > out.txt
-      allyouneed translate "The mouse ate the cheese." --constraint "cette souris" --beam 8
+      allyouneed translate "The mouse ate the cheese." --constraint "Cette souris" --beam 8
     """
     from allyouneed.pipeline import Translator, load
     from allyouneed.text.glossary import Glossary
@@ -74,8 +76,9 @@ def translate(
 
 
 def bound_by(line: str, always: list[str], terms: "Glossary | None") -> list[str]:
-    """What the translation of a line must hold; what is said twice, once."""
-    return list(dict.fromkeys([*always, *(terms.for_text(line) if terms is not None else ())]))
+    """What the translation of a line must hold: a term that is asked for always is not asked for twice."""
+    found = Counter(always) | Counter(() if terms is None else terms.for_text(line))
+    return list(found.elements())
 
 
 def printed(result: "Translation", nbest: int) -> list[str]:

@@ -15,6 +15,7 @@ from torch import Tensor
 from allyouneed.errors import InputError
 
 Spelling = tuple[int, ...]
+WIDEST = 64  # beam: each of its hypotheses is weighed with as many tokens
 Phrase = Sequence[Sequence[int]]  # its spellings, of which any will do; none is empty
 
 
@@ -33,8 +34,8 @@ class Constraints:
             raise InputError(
                 f"{len(limits)} sentences and constraints for {len(self.phrases)}: one list each is needed"
             )
-        if any(self.phrases) and beam < 2:
-            raise InputError("beam 1 with constraints: 2 or more is needed")
+        if any(self.phrases) and not 2 <= beam <= WIDEST:
+            raise InputError(f"beam {beam} with constraints: 2 to {WIDEST} is needed")
         for sentence, (limit, own) in enumerate(zip(limits, self.phrases, strict=True)):
             if not all(phrase and all(phrase) for phrase in own):
                 raise InputError(f"sentence {sentence}: one of its constraints holds no token")

@@ -137,7 +137,7 @@ class Pipeline(Loaded, ABC):
         """Where the model looks while it reads the text, and writes the target where there is a place for one."""
 
 
-def one_text(texts: Sequence[str]) -> None:
+def one_text(texts: Sequence[object]) -> None:
     """Refuses a bare string, which would be taken for a list of letters."""
     if isinstance(texts, str):
         raise UsageError(f"Texts come as a list: write [{texts[:40]!r}].")

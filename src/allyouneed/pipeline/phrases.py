@@ -17,12 +17,15 @@ def spelt(
     """
     if phrases is None:
         return [[] for _ in range(texts)]
+    one_text(phrases)
     if len(phrases) != texts:
         raise UsageError(f"{texts} texts and constraints for {len(phrases)}: each text needs one list.")
     unwritten = {vocabulary.unk, *never_written(vocabulary, vocabulary.start)}
     found: list[list[list[list[int]]]] = []
     for index, own in enumerate(phrases):
         one_text(own)
+        if not all(phrase.strip() for phrase in own):
+            raise UsageError("A constraint is blank: it says nothing to hold.")
         found.append([[way for way in spellings(vocabulary, phrase) if not unwritten & set(way)] for phrase in own])
         for phrase, ways in zip(own, found[-1], strict=True):
             if not ways:
@@ -33,20 +36,25 @@ def spelt(
 
 
 def spellings(vocabulary: Vocabulary, phrase: str) -> list[list[int]]:
-    """The tokens of a phrase behind another word, and behind one that lost its end before an apostrophe (l'image)."""
+    """The tokens of a phrase behind another word, and behind one that lost its end before an apostrophe (l'image). What
+    begins with punctuation may stand right behind the word.
+    """
     phrase = " ".join(phrase.split())
-    if not phrase:
-        return []
-    word, *behind = vocabulary.encode_batch(["a", *(f"a{between}{phrase}" for between in (" ", "'", "’"))])
+    betweens = (" ", "'", "’") if phrase[:1].isalnum() else ("", " ")
+    word, *behind = vocabulary.encode_batch(["a", *(f"a{between}{phrase}" for between in betweens)])
     found = [tokens[len(word) :] for tokens in behind if tokens[: len(word)] == word]
     return [way for way in found if way] or [vocabulary.encode(phrase)]
 
 
 def inside_words(vocabulary: Vocabulary) -> list[int]:
-    """The tokens that go on with a word or a number. Letters without capitals do not count: particles are written onto
-    words.
+    """The tokens that go on with a word or a number, or with parts of a character. Letters without capitals do not
+    count: particles are written onto words.
     """
     word = vocabulary.encode("a")
     end = len(vocabulary.decode(word))
     behind = (vocabulary.decode([*word, token])[end : end + 1] for token in range(vocabulary.vocab_size))
-    return [token for token, letter in enumerate(behind) if letter.isdigit() or letter.lower() != letter.upper()]
+    return [
+        token
+        for token, letter in enumerate(behind)
+        if letter.isdigit() or letter.lower() != letter.upper() or letter == "\ufffd"
+    ]

@@ -2,21 +2,22 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from unicodedata import normalize
 
 from allyouneed.errors import InputError
 from allyouneed.text.corpus import Pair, read_pairs
 
 
 class Glossary:
-    """Terms, each with its one translation. A term is whole words, in small letters or capitals, and Hangul may be
-    written onto it, as particles are; of terms that begin at one place the longest counts.
+    """Terms, each with its one translation. A term is whole words; in small letters it is found in capitals, too, and
+    otherwise as it is written. Hangul may be written onto it, as particles are. Of terms that begin at one place the
+    longest counts.
     """
 
     def __init__(self, terms: Iterable[Pair]) -> None:
         found: dict[str, Pair] = {}
         for pair in terms:
-            term = pair.source.strip().casefold()
-            before = found.setdefault(term, pair)
+            before = found.setdefault(_plain(pair.source), pair)
             if before.target.strip() != pair.target.strip():
                 raise InputError(
                     f'"{pair.file}", line {pair.line}: "{pair.source.strip()}" has another translation in line '
@@ -33,17 +34,31 @@ class Glossary:
         return cls(read_pairs(path))
 
     def for_text(self, text: str) -> list[str]:
-        """The translations of the terms that stand in a text, in its order; each once."""
-        text = text.casefold()
-        found: dict[str, None] = {}
+        """The translations of the terms in a text, in its order: as often as they stand there."""
+        text = _plain(text)
+        found: list[str] = []
         place = 0
         while place < len(text):
-            ends = (place + length for length in self.lengths)
-            end = next((end for end in ends if text[place:end] in self.translations and _is_whole(text, place, end)), 0)
-            if end:
-                found[self.translations[text[place:end]]] = None
-            place = max(end, place + 1)
-        return list(found)
+            length, translation = self._longest(text, place)
+            if translation:
+                found.append(translation)
+            place += length
+        return found
+
+    def _longest(self, text: str, place: int) -> tuple[int, str]:
+        """The length and the translation of the term there; 1 and nothing where none stands."""
+        for length in self.lengths:
+            if place + length <= len(text) and _is_whole(text, place, place + length):
+                written = text[place : place + length]
+                translation = self.translations.get(written) or self.translations.get(written.lower())
+                if translation:
+                    return length, translation
+        return 1, ""
+
+
+def _plain(text: str) -> str:
+    """A text in the one form that its letters, spaces and apostrophes are compared in."""
+    return " ".join(normalize("NFC", text).replace("’", "'").split())
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
