@@ -1,4 +1,4 @@
-"""Models that are tables of log-probabilities, to drive the search alone."""
+"""Models that are tables of log-probabilities, to drive the search and the sampler alone."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,11 +1,12 @@
 """Drawing texts: each filter against its definition, and texts that are the same in any company."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
+import tables
 import torch
+from tables import BOS, EOS, TextState
 from torch import Tensor
 
 from allyouneed.decoding.sampling import (
@@ -22,7 +23,7 @@ from allyouneed.decoding.scorers import forced_score
 from allyouneed.decoding.search import beam_search
 from allyouneed.errors import InputError, UsageError
 
-BOS, EOS, V = 1, 2, 12
+V = 12
 PLAIN = Sampling(temperature=1.0, min_p=0.0)
 
 
@@ -92,45 +93,11 @@ def test_the_extremes_of_chance_draw_what_is_possible() -> None:
     assert draw(logits, torch.tensor([0.0, 1 - 2**-53], dtype=torch.float64)).tolist() == [1, 2]
 
 
-@dataclass(frozen=True)
-class TextState:
-    """Remembers every token of every row."""
-
-    sentence: Tensor  # [R]
-    text: Tensor  # [R, T]
-
-    @property
-    def rows(self) -> int:
-        return len(self.sentence)
-
-    @property
-    def device(self) -> torch.device:
-        return self.sentence.device
-
-    def select(self, rows: Tensor) -> "TextState":
-        return TextState(self.sentence[rows], self.text[rows])
-
-
-class Mock:
-    """Logits drawn once for each sentence and its last two tokens; the longer a text, the likelier its end."""
+class Mock(tables.Mock):
+    """Texts drawn from a table."""
 
     def __init__(self) -> None:
-        self.calls: list[int] = []
-
-    def logits(self, sentence: int, text: list[int]) -> Tensor:
-        seed = hash((sentence, *text[-2:])) % 2**31
-        logits = 2 * torch.randn(V, generator=torch.Generator().manual_seed(seed))
-        logits[EOS] += len(text) / 4
-        return logits
-
-    def step(self, tokens: Tensor, state: TextState) -> tuple[Tensor, TextState]:
-        self.calls.append(len(tokens))
-        text = torch.cat((state.text, tokens[:, None]), 1)
-        rows = zip(state.sentence.tolist(), text.tolist(), strict=True)
-        return torch.stack([self.logits(*row) for row in rows]), TextState(state.sentence, text)
-
-    def start(self, sentences: list[int]) -> TextState:
-        return TextState(torch.tensor(sentences), torch.zeros(len(sentences), 0, dtype=torch.long))
+        super().__init__(V, order=2)
 
     def sampler(self, sentences: list[int], *, limit: int = 30, **settings: Any) -> Sampler[TextState]:
         defaults: dict[str, Any] = {
