@@ -198,6 +198,7 @@ def test_a_prompt_that_is_too_long_and_the_longest_that_fits(pipe: LanguageModel
         ({"max_tokens": 0}, "max_tokens = 0: at least 1 is needed"),
         ({"temperature": -1.0}, "temperature = -1.0"),
         ({"beam": 2, "top_k": 3, "temperature": 1.0}, "draws nothing: it goes without top_k, temperature"),
+        ({"beam": 2, "seed": 1}, "draws nothing: it goes without seed"),
         ({"stop": [""]}, "A stop string is empty"),
     ],
 )

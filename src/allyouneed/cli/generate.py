@@ -33,7 +33,9 @@ def generate(
     repetition_penalty: Annotated[
         float | None, typer.Option(help="Above 1, what stands there already is less likely.  [default: 1]")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="The same gives the same text.  [default: a new one]")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="The same gives the same texts, in the same order.  [default: a new one]")
+    ] = None,
     stop: Annotated[list[str] | None, typer.Option(help="End before this string. May be given several times.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Search the likeliest text with so many hypotheses.")] = None,
     precision: Precision = "float32",

@@ -80,7 +80,7 @@ class Writer(Pipeline):
         Raises TextError, before anything is written, for a prompt that cannot be read.
         """
         one_text(prompts)
-        sampling, stops = checked(max_tokens, stop, settings, beam)
+        sampling, stops = checked(max_tokens, stop, settings, seed, beam)
         rows = self.prompts(prompts)
         limits = [self.limit(row, max_tokens) for row in rows]
         seeds = seeds_of(seed, range(len(rows)) if numbers is None else numbers)
@@ -118,7 +118,7 @@ class Writer(Pipeline):
         """What `generate` gives for one prompt, piece by piece as it is written: whole characters, and nothing of a
         stop string.
         """
-        sampling, stops = checked(max_tokens, stop, settings, None)
+        sampling, stops = checked(max_tokens, stop, settings, seed, None)
         rows = self.prompts([prompt])
         text = _Text(self.tokenizer, self.before(rows[0]), stops)
         sampler = self._sampler(rows, [self.limit(rows[0], max_tokens)], sampling, seeds_of(seed, [number]), [0])
@@ -226,13 +226,14 @@ class _Text:
 
 
 def checked(
-    max_tokens: int, stop: Sequence[str], settings: Settings, beam: int | None
+    max_tokens: int, stop: Sequence[str], settings: Settings, seed: int | None, beam: int | None
 ) -> tuple[Sampling, tuple[str, ...]]:
     """The settings and stop strings of one call, or a UsageError."""
     if max_tokens < 1:
         raise UsageError(f"max_tokens = {max_tokens}: at least 1 is needed.")
-    if beam is not None and settings:
-        raise UsageError(f"beam searches the likeliest text and draws nothing: it goes without {', '.join(settings)}.")
+    of_chance = [*settings, *(() if seed is None else ("seed",))]
+    if beam is not None and of_chance:
+        raise UsageError(f"beam searches the likeliest text and draws nothing: it goes without {', '.join(of_chance)}.")
     stops = (stop,) if isinstance(stop, str) else tuple(stop)
     Cutter(stops)
     return Sampling(**settings), stops
