@@ -191,8 +191,8 @@ def test_constraints_cost_no_more_than_they_must() -> None:
     ("more", "message"),
     [
         ({"constraints": [[[5]], []]}, "1 sentences and constraints for 2: one list each is needed"),
-        ({"constraints": [[[5]]], "beam": 1}, "beam 1 with constraints: 2 to 64 is needed"),
-        ({"constraints": [[[5]]], "beam": 65}, "beam 65 with constraints: 2 to 64 is needed"),
+        ({"constraints": [[[5]]], "beam": 1}, "beam = 1: with constraints 2 to 64 is needed"),
+        ({"constraints": [[[5]]], "beam": 65}, "beam = 65: with constraints 2 to 64 is needed"),
         ({"constraints": [[[5], []]]}, "sentence 0: one of its constraints holds no token"),
         ({"constraints": [[[5, EOS]]]}, "sentence 0: one of its constraints holds 2, which is never written"),
         ({"constraints": [[[5]]], "forbidden": [5]}, "one of its constraints holds 5, which is never written"),

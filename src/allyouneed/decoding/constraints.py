@@ -12,7 +12,7 @@ from itertools import chain
 import torch
 from torch import Tensor
 
-from allyouneed.errors import InputError
+from allyouneed.errors import InputError, UsageError
 
 Spelling = tuple[int, ...]
 WIDEST = 64  # beam: each of its hypotheses is weighed with as many tokens
@@ -28,14 +28,14 @@ class Constraints:
 
     def check(self, limits: Sequence[int], *, beam: int, never: set[int]) -> None:
         """Raises InputError for what no search can hold that may write so many tokens for each sentence, and `never`
-        these.
+        these; UsageError for a beam that is too narrow or too wide.
         """
         if len(self.phrases) != len(limits):
             raise InputError(
                 f"{len(limits)} sentences and constraints for {len(self.phrases)}: one list each is needed"
             )
         if any(self.phrases) and not 2 <= beam <= WIDEST:
-            raise InputError(f"beam {beam} with constraints: 2 to {WIDEST} is needed")
+            raise UsageError(f"beam = {beam}: with constraints 2 to {WIDEST} is needed.")
         for sentence, (limit, own) in enumerate(zip(limits, self.phrases, strict=True)):
             if not all(phrase and all(phrase) for phrase in own):
                 raise InputError(f"sentence {sentence}: one of its constraints holds no token")

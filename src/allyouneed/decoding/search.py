@@ -192,8 +192,7 @@ class _Search:
     ) -> None:
         sentences = len(limits)
         self.beam, self.alpha = beam, alpha
-        is_bound = constraints is not None and any(constraints.phrases)
-        self.tracker = Tracker(constraints, device) if constraints is not None and is_bound else None
+        self.tracker = Tracker(constraints, device) if constraints is not None and any(constraints.phrases) else None
         self.ends = [token for token in ends if token not in forbidden]
         self.stops = torch.tensor([*forbidden, *ends], dtype=torch.long, device=device)  # what never goes on
         self.steps = 0

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from allyouneed.decoding.constraints import WIDEST, Constraints
+from allyouneed.decoding.constraints import Constraints
 from allyouneed.decoding.scorers import forced_score
 from allyouneed.decoding.search import Hypothesis
 from allyouneed.errors import UsageError
@@ -108,15 +108,13 @@ class Translator(Writer):
         list. They want a beam of 2 to 64, and are held the better, the wider it is.
 
         Raises TooLongError before anything is translated, TextError for phrases that cannot be written, and UsageError
-        where a model without attention is to align.
+        where a model without attention is to align, or the beam does not suit constraints.
         """
         one_text(texts)
         if align:
             attentions(self.model)
         sources = self.encode(texts)
         phrases = spelt(self.tokenizer, constraints, texts=len(texts), room=self.config.max_length)
-        if any(phrases) and not 2 <= beam <= WIDEST:
-            raise UsageError(f"beam = {beam}: with constraints 2 to {WIDEST} is needed.")
         there = [index for index, text in enumerate(texts) if text.strip()]
         held = [phrases[index] for index in there]
         found = hypotheses(
