@@ -46,10 +46,13 @@ def finish(processes: list[ForkServerProcess]) -> float:
 
 
 @pytest.mark.parametrize(
-    ("task", "ranks", "kills"), [("translation", 1, 10), ("translation", 2, 10), ("language", 1, 3)]
+    ("task", "ranks", "kills", "ema_decay"),
+    [("translation", 1, 10, 0.0), ("translation", 2, 10, 0.0), ("language", 1, 3, 0.9), ("translation", 2, 3, 0.9)],
 )
-def test_killed_at_random_moments_ends_the_same(tmp_path: Path, task: str, ranks: int, kills: int) -> None:
-    recipe = toy_recipe(tmp_path, task=task, updates=100)
+def test_killed_at_random_moments_ends_the_same(
+    tmp_path: Path, task: str, ranks: int, kills: int, ema_decay: float
+) -> None:
+    recipe = toy_recipe(tmp_path, task=task, updates=100, ema_decay=ema_decay)
     seconds = finish(start(recipe, tmp_path / "calm", ranks))
     draw = random.Random()  # other moments every time: the equality must hold for all of them
     midway = 0
@@ -66,9 +69,9 @@ def test_killed_at_random_moments_ends_the_same(tmp_path: Path, task: str, ranks
     assert metrics[0] == metrics[1] == 7  # every 15 of 100 updates, and the last
 
 
-@pytest.mark.parametrize("task", ["translation", "language"])
-def test_two_processes_make_the_model_of_one(tmp_path: Path, task: str) -> None:
-    recipe = toy_recipe(tmp_path, task=task)
+@pytest.mark.parametrize(("task", "ema_decay"), [("translation", 0.0), ("language", 0.0), ("language", 0.9)])
+def test_two_processes_make_the_model_of_one(tmp_path: Path, task: str, ema_decay: float) -> None:
+    recipe = toy_recipe(tmp_path, task=task, ema_decay=ema_decay)
     for ranks in (1, 2):
         finish(start(recipe, tmp_path / str(ranks), ranks))
     assert_same_model(tmp_path / "1", tmp_path / "2")
@@ -90,9 +93,11 @@ def assert_same_model(one: Path, two: Path) -> None:
         torch.testing.assert_close(weights, second[name], atol=1e-6, rtol=1e-5, msg=name)
 
 
-@pytest.mark.parametrize("task", sorted(LAYERS))
-def test_stopped_and_started_again_draws_the_same(tmp_path: Path, task: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = read_recipe(toy_recipe(tmp_path, task=task, updates=11))
+@pytest.mark.parametrize(("task", "ema_decay"), [*((task, 0.0) for task in sorted(LAYERS)), ("translation", 0.9)])
+def test_stopped_and_started_again_draws_the_same(
+    tmp_path: Path, task: str, ema_decay: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = read_recipe(toy_recipe(tmp_path, task=task, updates=11, ema_decay=ema_decay))
     train(recipe, tmp_path / "calm")
     update = Trainer.update
 

@@ -90,3 +90,63 @@ def test_weight_decay_shrinks_matrices_alone() -> None:
 def test_the_schedule_of_the_recipe_is_followed() -> None:
     linear = trainer(Training(schedule="linear", updates=11, warmup=1, peak_rate=1.0, final_share=0.5))
     assert [linear.rate(update) for update in (1, 6, 11)] == pytest.approx([1.0, 0.75, 0.5])
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_the_average_follows_the_weights_once_an_update(accumulate: int) -> None:
+    settings = Training(peak_rate=0.1, warmup=1, batch_tokens=12, accumulate=accumulate, ema_decay=0.4)
+    training, progress = trainer(settings), Progress()
+    assert training.average is not None
+    expected = {name: tensor.detach().double() for name, tensor in training.model.named_parameters()}
+    for update in range(1, 8):
+        training.update(progress)
+        kept = min(0.4, (1 + update) / (10 + update))  # 2/11, 3/12, ... and 0.4 from the fifth update on
+        for name, tensor in training.model.named_parameters():
+            expected[name] = kept * expected[name] + (1 - kept) * tensor.detach().double()
+    for name, tensor in training.average.weights.items():
+        torch.testing.assert_close(tensor.double(), expected[name], atol=1e-6, rtol=1e-5, msg=name)
+
+
+def test_an_average_changes_nothing_of_the_training() -> None:
+    plain, averaged = trainer(), trainer(Training(peak_rate=0.1, warmup=1, ema_decay=0.5))
+    for training in (plain, averaged):
+        progress = Progress()
+        for _ in range(3):
+            training.update(progress)
+            with training.averaged():
+                assert training.model.training
+    others = dict(averaged.model.named_parameters())
+    for name, tensor in plain.model.named_parameters():
+        assert torch.equal(tensor, others[name]), name
+
+
+def test_validated_is_the_average(tokenizer: Tokenizer) -> None:
+    training, progress = trainer(Training(peak_rate=0.1, warmup=1, ema_decay=0.9)), Progress()
+    model = cast(Transformer, training.model)
+    assert training.average is not None
+    for _ in range(3):
+        training.update(progress)
+        model.eval()
+        hypotheses(model, tokenizer, [[4, 5, 6]], beam=1)  # packs the weights of the update
+        average = {name: tensor.clone() for name, tensor in training.average.weights.items()}
+        fresh = Transformer(model.config).eval()
+        fresh.load_state_dict(average)
+        [[expected]] = hypotheses(fresh, tokenizer, [[4, 5, 6]], beam=1)
+        with training.averaged():
+            [[found]] = hypotheses(model, tokenizer, [[4, 5, 6]], beam=1)
+        assert found == expected
+
+
+def test_the_weights_come_back_when_a_validation_fails() -> None:
+    training = trainer(Training(peak_rate=0.1, warmup=1, ema_decay=0.9))
+    training.update(Progress())
+    before = {name: tensor.clone() for name, tensor in training.model.state_dict().items()}
+
+    def fail() -> None:
+        with training.averaged():
+            assert not all(torch.equal(tensor, before[name]) for name, tensor in training.model.state_dict().items())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert all(torch.equal(tensor, before[name]) for name, tensor in training.model.state_dict().items())

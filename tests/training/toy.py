@@ -56,6 +56,7 @@ validate_every = 15
 validate_bleu = 5
 checkpoint_every = 4
 average = 2
+ema_decay = {ema_decay}
 [data]
 root = "{root}"
 max_tokens = 60
@@ -115,7 +116,7 @@ def tiny(path: Path, folder: Path) -> list[str]:
     return overrides + ["data.max_tokens=32", f"data.root={folder}"] * isinstance(recipe.data, TokenData)
 
 
-def toy_recipe(folder: Path, *, task: str = "translation", updates: int = 60) -> Path:
+def toy_recipe(folder: Path, *, task: str = "translation", updates: int = 60, ema_decay: float = 0.0) -> Path:
     """Writes a corpus and its recipe."""
     toy_text(folder)
     encoder, decoder = LAYERS[task]
@@ -125,6 +126,7 @@ def toy_recipe(folder: Path, *, task: str = "translation", updates: int = 60) ->
         RECIPE.format(
             task=task,
             updates=updates,
+            ema_decay=ema_decay,
             root=folder,
             encoder=encoder,
             decoder=decoder,

@@ -11,7 +11,7 @@ from allyouneed.models.architectures import ARCHITECTURES, architecture_of
 from allyouneed.models.presets import count_parameters
 from allyouneed.models.transformer import TransformerConfig
 from allyouneed.tasks.task import Task, TokenData
-from allyouneed.training.recipe import Recipe
+from allyouneed.training.recipe import Recipe, Training
 from allyouneed.training.state import Progress
 
 
@@ -43,8 +43,8 @@ def card(
 Seed {recipe.seed}; {progress.update:,} updates on {progress.tokens:,} predictions in {progress.seconds / 60:.0f}
 minutes ({progress.tokens / max(progress.seconds, 1e-9):,.0f} a second) on {os.cpu_count()} cores
 ({platform.machine()}, torch {torch.__version__}); peak rate {settings.peak_rate:g} after {settings.warmup:,} updates,
-label smoothing {settings.label_smoothing:g}, {dropout(config)}products in {settings.precision}. Kept:
-{kept}.
+label smoothing {settings.label_smoothing:g}, {dropout(config)}{averaged(settings)}products in {settings.precision}.
+Kept: {kept}.
 
 | validation | |
 |---|---|
@@ -63,6 +63,11 @@ def shape(config: Any) -> str:
         f"{stacks(config)}, width {config.d_model}, {config.n_heads} heads, feed-forward width {config.d_ff}, "
         f"{config.norm_placement}-norm, {config.vocab_size:,} subword pieces"
     )
+
+
+def averaged(settings: Training) -> str:
+    """The running average of a run that has one."""
+    return f"running average of the weights with decay {settings.ema_decay:g}, " if settings.ema_decay else ""
 
 
 def dropout(config: Any) -> str:

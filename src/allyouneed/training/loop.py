@@ -11,6 +11,7 @@ from torch import nn
 
 from allyouneed.errors import InputError
 from allyouneed.tasks.task import Plan, Task
+from allyouneed.training.average import RunningAverage
 from allyouneed.training.loss import negative_log_likelihood, smoothed_cross_entropy
 from allyouneed.training.optimizers import make_optimizer
 from allyouneed.training.parallel import Ranks
@@ -43,6 +44,9 @@ class Trainer:
         )
         self.parameters = list(model.parameters())
         self.optimizer = make_optimizer(settings, self.model)
+        # The one that validates and writes is the only one that needs it.
+        averaged = settings.ema_decay > 0 and ranks.first
+        self.average = RunningAverage(self.model, settings.ema_decay) if averaged else None
         self.measure = partial(smoothed_cross_entropy, smoothing=settings.label_smoothing)
         self._epoch = -1
         self._plans = task.batches(settings.batch_tokens, seed, 0)
@@ -77,6 +81,8 @@ class Trainer:
         # The fused step does not count as a change in place, and whoever keeps packed weights asks for such changes.
         torch.autograd.graph.increment_version(self.parameters)
         self.optimizer.zero_grad()
+        if self.average is not None:
+            self.average.follow(number)
         progress.update = number
         progress.tokens += tokens
         return UpdateResult(loss / tokens, likelihood / tokens, tokens, norm, rate)
@@ -113,6 +119,10 @@ class Trainer:
                 "memory: lower training.batch_tokens."
             ) from error
         self.optimizer.zero_grad()
+
+    def averaged(self) -> AbstractContextManager[None]:
+        """Inside, the model has its averaged weights, where the recipe asks for an average."""
+        return nullcontext() if self.average is None else self.average.in_place()
 
     def validate(self) -> dict[str, float]:
         """The task's measures with the model as it is."""

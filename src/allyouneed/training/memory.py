@@ -46,20 +46,22 @@ def available_bytes() -> int | None:
         return None
 
 
-def training_bytes(config: TransformerConfig, batch_tokens: int) -> int:
-    """About how much a training step holds: weights, gradients and Adam's two moments, and the activations kept for the
-    backward pass (some 16 widths and 3 feed-forward widths a layer and token), in float32.
+def training_bytes(config: TransformerConfig, batch_tokens: int, *, averaged: bool) -> int:
+    """About how much a training step holds: weights, gradients, Adam's two moments and, where there is one, the running
+    average; and the activations kept for the backward pass (some 16 widths and 3 feed-forward widths a layer and
+    token), in float32.
     """
+    weights = (5 if averaged else 4) * count_parameters(config)
     if type(config) is not TransformerConfig:
-        return 16 * count_parameters(config)  # what activations take is another thing for each kind of model
+        return 4 * weights  # what activations take is another thing for each kind of model
     layers = config.n_encoder_layers + (1.5 if config.is_encoder_decoder else 1) * config.n_decoder_layers
     activations = batch_tokens * layers * (16 * config.d_model + 3 * config.d_ff)
-    return int(4 * (4 * count_parameters(config) + activations))
+    return int(4 * (weights + activations))
 
 
-def check_memory(config: TransformerConfig, batch_tokens: int) -> None:
+def check_memory(config: TransformerConfig, batch_tokens: int, *, averaged: bool) -> None:
     """Refuses a training that cannot fit, before anything is allocated."""
-    needed, there = training_bytes(config, batch_tokens), available_bytes()
+    needed, there = training_bytes(config, batch_tokens, averaged=averaged), available_bytes()
     if there is not None and needed > there:
         raise InputError(
             f"This recipe needs about {needed / 1e9:.1f} GB of memory and {there / 1e9:.1f} GB are free: "

@@ -82,6 +82,10 @@ class Training(Section):
     average: Annotated[int, Field(gt=0)] = Field(
         default=5, description="last validated models that are averaged at the end"
     )
+    ema_decay: Annotated[float, Field(ge=0, lt=1)] = Field(
+        default=0.0,
+        description="share kept by the running average of the weights, which is validated and saved; 0: no average",
+    )
 
 
 class Recipe(Section):

@@ -49,7 +49,7 @@ def train(recipe: Recipe, out: Path) -> Path:
     check_line(recipe, config)
     if isinstance(recipe.data, TokenData) and recipe.data.max_tokens > config.max_length:
         raise UsageError(f"data.max_tokens {recipe.data.max_tokens} is more than model.max_length {config.max_length}.")
-    check_memory(config, settings.batch_tokens)
+    check_memory(config, settings.batch_tokens, averaged=settings.ema_decay > 0)
     task = prepare(recipe, out, ranks)
     with held(out) if ranks.first else nullcontext():
         return go_on(recipe, out, config, task, ranks)
@@ -67,7 +67,8 @@ def go_on(recipe: Recipe, out: Path, config: TransformerConfig, task: Task, rank
     settings = recipe.training
     torch.manual_seed(recipe.seed)
     trainer = Trainer(assemble(config), task, settings, seed=recipe.seed, ranks=ranks)
-    progress = load_checkpoint(out / "checkpoints", trainer.model, trainer.optimizer) or Progress()
+    folder, optimizer, average = out / "checkpoints", trainer.optimizer, trainer.average
+    progress = load_checkpoint(folder, trainer.model, optimizer=optimizer, average=average) or Progress()
     with Terminal(settings.updates, progress.update) as terminal:
         display = terminal if ranks.first else Quiet()
         if progress.finished and progress.update >= settings.updates:
@@ -206,9 +207,10 @@ class Run:
         progress, ranks = self.progress, self.trainer.ranks
         better = False
         if ranks.first:
-            measures = self.trainer.validate()
+            with self.trainer.averaged():
+                measures = self.trainer.validate()
+                save_snapshot(self.snapshots, progress.update, self.trainer.model)
             better = measures["loss"] < progress.best_loss
-            save_snapshot(self.snapshots, progress.update, self.trainer.model)
             self._record(result, measures)
             progress.best_loss = min(progress.best_loss, measures["loss"])
         better = ranks.agree(better)
@@ -232,7 +234,7 @@ class Run:
 
     def _checkpoint(self) -> None:
         if self.trainer.ranks.first:
-            save_checkpoint(self.out / "checkpoints", self.trainer.model, self.trainer.optimizer, self.progress)
+            self._save()
             keep = {*self.progress.validated[-self.settings.average :], self.progress.best_update}
             for path in self.snapshots.glob("update-*.safetensors"):
                 if int(path.stem.split("-")[1]) not in keep:
@@ -261,8 +263,14 @@ class Run:
             )
             model.load_state_dict(trained)
             progress.finished = True
-            save_checkpoint(self.out / "checkpoints", model, self.trainer.optimizer, progress)
+            self._save()
         self.trainer.ranks.wait()
+
+    def _save(self) -> None:
+        trainer, folder = self.trainer, self.out / "checkpoints"
+        save_checkpoint(
+            folder, trainer.model, optimizer=trainer.optimizer, average=trainer.average, progress=self.progress
+        )
 
 
 def save_snapshot(folder: Path, update: int, model: nn.Module) -> None:

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from allyouneed.checkpoints.atomic import staged_folder
 from allyouneed.errors import InputError
+from allyouneed.training.average import RunningAverage
 
 
 @dataclass
@@ -35,13 +36,22 @@ class Progress:
     validated: list[int] = field(default_factory=list)
 
 
-def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
+def save_checkpoint(
+    folder: Path,
+    model: nn.Module,
+    *,
+    optimizer: torch.optim.Optimizer,
+    average: RunningAverage | None,
+    progress: Progress,
+) -> None:
     """Writes `folder/update-N` whole or not at all, then removes older ones."""
     tensors = {f"model.{name}": parameter.detach() for name, parameter in model.named_parameters()}
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state[parameter].items():
             if value is not None:  # a momentum of 0 remembers nothing
                 tensors[f"optimizer.{key}.{name}"] = value
+    if average is not None:
+        tensors |= {f"average.{name}": weights for name, weights in average.weights.items()}
     folder.mkdir(parents=True, exist_ok=True)
     with staged_folder(folder / f"update-{progress.update:08d}") as staging:
         save_file(tensors, staging / "state.safetensors")
@@ -50,7 +60,9 @@ def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
         shutil.rmtree(old, ignore_errors=True)
 
 
-def load_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress | None:
+def load_checkpoint(
+    folder: Path, model: nn.Module, *, optimizer: torch.optim.Optimizer, average: RunningAverage | None
+) -> Progress | None:
     """Takes up the newest checkpoint, or None where there is none."""
     there = checkpoints(folder)
     if not there:
@@ -68,6 +80,8 @@ def load_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
                     for key, value in tensors.items()
                     if key.startswith("optimizer.") and key.split(".", 2)[2] == name
                 }
+            for name, weights in ({} if average is None else average.weights).items():
+                weights.copy_(tensors[f"average.{name}"])
         return Progress(**json.loads((there[-1] / "progress.json").read_text("utf-8")))
     except (OSError, KeyError, ValueError, RuntimeError, TypeError) as error:
         raise InputError(
