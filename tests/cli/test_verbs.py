@@ -282,6 +282,10 @@ def test_average(
     status, _, err = command("average", tmp_path / "other", tmp_path / "mean", "--out", tmp_path / "mean")
     assert status == 2
     assert "is one of the models to average" in err
+    status, _, err = command("average", saved_folder, tmp_path / "mean", "--out", tmp_path / "other")
+    assert (status, err) == (1, f"{tmp_path / 'other'} is there already: name a new folder.\n")
+    kept = load_model(tmp_path / "other").model.embedding.weight
+    assert torch.equal(kept, other.embedding.weight)
 
 
 def test_models_counts_presets_beside_the_paper(command: Command) -> None:

@@ -7,14 +7,14 @@ import typer
 
 from allyouneed.cli.progress import progress
 from allyouneed.cli.streams import write
-from allyouneed.errors import UsageError
+from allyouneed.errors import InputError, UsageError
 
 
 def average(
     models: Annotated[
         list[Path], typer.Argument(metavar="MODEL", help="Folders of models of one shape and one tokenizer.")
     ],
-    out: Annotated[Path, typer.Option(help="Folder for the average.")],
+    out: Annotated[Path, typer.Option(help="Folder for the average, which must be new or empty.")],
 ) -> None:
     """Average the weights of several models.
 
@@ -28,6 +28,8 @@ def average(
         raise UsageError("An average needs at least two models.")
     if out.resolve() in [folder.resolve() for folder in models]:
         raise UsageError(f"{out} is one of the models to average: name another folder.")
+    if out.is_file() or (out.is_dir() and any(out.iterdir())):
+        raise InputError(f"{out} is there already: name a new folder.")
     with progress("averaging", len(models)) as tell:
         saved = average_models(models, tell)
     names = ", ".join(str(folder) for folder in models)
