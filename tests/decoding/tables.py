@@ -1,7 +1,7 @@
 """Models that are tables of log-probabilities, to drive the search and the sampler alone."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -27,11 +27,11 @@ class TextState:
     def device(self) -> torch.device:
         return self.sentence.device
 
-    def select(self, rows: Tensor) -> "TextState":
+    def select(self, rows: Tensor) -> Self:
         sentence = self.sentence[rows]
         assert sentence.diff().min() >= 0 if len(rows) > 1 else True, "rows of a sentence must stand side by side"
         self.log.append(rows.tolist())
-        return TextState(sentence, self.text[rows], self.log)
+        return replace(self, sentence=sentence, text=self.text[rows])
 
 
 class Mock:
@@ -50,12 +50,12 @@ class Mock:
         logits[EOS] += len(text) / 4
         return logits
 
-    def step(self, tokens: Tensor, state: TextState) -> tuple[Tensor, TextState]:
+    def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
         self.calls.append(len(tokens))
         assert tokens.shape == (state.rows,)
         text = torch.cat((state.text, tokens[:, None]), 1)
         pairs = zip(state.sentence.tolist(), text.tolist(), strict=True)
-        return torch.stack([self.logits(*pair) for pair in pairs]), TextState(state.sentence, text, state.log)
+        return torch.stack([self.logits(*pair) for pair in pairs]), replace(state, text=text)
 
     def logprob(self, sentence: int, tokens: list[int]) -> float:
         """Of the tokens, one at a time from their whole past."""

@@ -328,3 +328,26 @@ def test_too_long_a_text_is_refused() -> None:
         _, state = stepper.step(torch.tensor([5]), state)
     with pytest.raises(ValueError, match="the text has reached this model's 3 positions"):
         stepper.step(torch.tensor([5]), state)
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+@torch.no_grad()
+def test_what_was_read_ahead_is_as_if_stepped_and_can_be_taken_back(shape: dict[str, Any]) -> None:
+    model = tiny(**shape)
+    stepper, plain, fast = begin(model, padded=True)
+    tokens = torch.randint(4, V, (3, 9), generator=torch.Generator().manual_seed(4))
+    _, plain = model.read(tokens[:, :3], plain, padding(3, 3))
+    _, fast = stepper.read(tokens[:, :3], fast, padding(3, 3))
+    logits, ahead = stepper.read_all(tokens[:, 3:7], fast)
+    for step in range(4):
+        expected, plain = model.step(tokens[:, 3 + step], plain)
+        close(logits[:, step], expected)
+    if not ahead.is_reversible:
+        assert "window" in shape
+        return
+    _, ahead = stepper.read_all(tokens[:, :2] + 1, ahead)  # two guesses that do not come
+    ahead = ahead.back(2)
+    for step in range(7, 9):
+        expected, plain = model.step(tokens[:, step], plain)
+        logits, ahead = stepper.step(tokens[:, step], ahead)
+        close(logits, expected)

@@ -60,6 +60,15 @@ class DecoderState:
         """The state with other caches."""
         return replace(self, caches=tuple(caches))
 
+    @property
+    def is_reversible(self) -> bool:
+        """Can it go back? What has left a window is gone."""
+        return not any(isinstance(cache, WindowCache) for cache in self.caches)
+
+    def back(self, tokens: int) -> "DecoderState":
+        """The state as it was so many tokens ago; each sentence has one row."""
+        return self.with_caches(cache.back(tokens) for cache in self.caches)
+
     def select(self, rows: Tensor) -> "DecoderState":
         """Row i of the new state goes on from row `rows[i]` of this one; the kept sentences have equally many rows."""
         owners = rows // self.cache.beams

@@ -157,17 +157,17 @@ class Stepper:
 
         `keep` [B, T] is True at real tokens, on either side of the padding. Each sentence has one row.
         """
-        length = tokens.shape[1]
-        state = state.with_caches(cache.open_many(length, keep) for cache in state.caches)
-        positions = state.cache.positions[:, -length:]
-        sights = [
-            self._sight(cache, positions, cache.read_mask(length, padded=keep is not None), keep)
-            for cache in state.caches
-        ]
-        x, state = self._advance(tokens, state, positions, sights)
-        x = x.view(*tokens.shape, -1)
+        x, state = self._read(tokens, state, keep)
         last = x[:, -1] if keep is None else x[torch.arange(len(keep), device=keep.device), last_real(keep)]
         return self.output(last), state
+
+    @torch.no_grad()
+    def read_all(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        """Appends many tokens [B, T] to each sentence at once -> the logits [B, T, V] after each of them, and the new
+        state. Each sentence has one row.
+        """
+        x, state = self._read(tokens, state, None)
+        return self.output(x.flatten(0, 1)).unflatten(0, tokens.shape), state
 
     @torch.no_grad()
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
@@ -180,6 +180,18 @@ class Stepper:
         ]
         x, state = self._advance(tokens.view(-1, state.cache.beams), state, positions, sights)
         return self.output(x), state
+
+    def _read(self, tokens: Tensor, state: DecoderState, keep: Tensor | None) -> tuple[Tensor, DecoderState]:
+        """Tokens [B, T], of which `keep` are real -> the last layer's states [B, T, D], and the new state."""
+        length = tokens.shape[1]
+        state = state.with_caches(cache.open_many(length, keep) for cache in state.caches)
+        positions = state.cache.positions[:, -length:]
+        sights = [
+            self._sight(cache, positions, cache.read_mask(length, padded=keep is not None), keep)
+            for cache in state.caches
+        ]
+        x, state = self._advance(tokens, state, positions, sights)
+        return x.view(*tokens.shape, -1), state
 
     def _advance(
         self, tokens: Tensor, state: DecoderState, positions: Tensor, sights: list[Sight]

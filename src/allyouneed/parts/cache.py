@@ -122,6 +122,14 @@ class BeamCache:
         """The cache after a pass, when all layers have written."""
         return self
 
+    def back(self, tokens: int) -> Self:
+        """The cache without the tokens that came last, none of them padding; each sentence has one beam."""
+        used = self.visible.shape[-1] - tokens
+        visible, positions = self.visible[..., :used], self.positions[:, :used]
+        return replace(
+            self, visible=visible, positions=positions, lengths=self.lengths - tokens, steps=self.steps - tokens
+        )
+
     def step_mask(self) -> Mask:
         """What each beam may look at with the token that was opened last."""
         return explicit(self.visible[:, None])

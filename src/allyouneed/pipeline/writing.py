@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Unpack
 
 from torch import Tensor
 
+from allyouneed.decoding.lookahead import Foreseen, Lookahead
 from allyouneed.decoding.sampling import Draw, Sampler, Sampling, Settings
 from allyouneed.decoding.search import Hypothesis, beam_search
 from allyouneed.decoding.stops import Cutter
 from allyouneed.errors import UsageError
 from allyouneed.models.interface import Steps
-from allyouneed.models.stepper import steps_of
+from allyouneed.models.stepper import Stepper, steps_of
 from allyouneed.pipeline.common import Pipeline, one_text
 from allyouneed.tasks.hypotheses import batches
 from allyouneed.text.vocabulary import Vocabulary
@@ -151,9 +152,15 @@ class Writer(Pipeline):
         seeds: Sequence[str],
         run: Sequence[int],
     ) -> Sampler[Any]:
+        stepper, (logits, state) = self.stepper, self.begin(rows)
+        step = stepper.step
+        if len(rows) == 1 and isinstance(stepper, Stepper) and state.is_reversible:
+            step = Lookahead(stepper, rows[0], max_tokens=limits[0]).step
+            state = Foreseen(state)
         return Sampler(
-            *self.begin(rows),
-            self.stepper.step,
+            logits,
+            state,
+            step,
             seeds=[seeds[row] for row in run],
             max_tokens=limits,
             sampling=sampling,
