@@ -92,6 +92,27 @@ def test_deep_link_restores_the_state(visit: Callable[..., Any]) -> None:
     assert figure.locator('[data-field="scale"]').is_checked()
 
 
+def test_long_drag_outlives_a_browser_that_refuses_addresses(visit: Callable[..., Any]) -> None:
+    """Safari lets a page change its address 100 times in 30 seconds and then throws."""
+    reader = visit("/?lang=en#s5.lookup")
+    reader.figure("lookup")
+    reader.page.evaluate("""() => {
+        const [replace, drag] = [history.replaceState.bind(history), document.querySelector('[data-field="how"]')];
+        let left = 100;
+        history.replaceState = (...change) => {
+            if (left-- > 0) return replace(...change);
+            throw new DOMException("more than 100 times per 30 seconds", "SecurityError");
+        };
+        for (let at = 1; at <= 150; at += 1) {
+            drag.value = at / 100;
+            drag.dispatchEvent(new Event("input"));
+        }
+    }""")
+    reader.wait("lookup")
+    assert reader.value("lookup", "score.0") == 1.5
+    reader.page.wait_for_function("() => location.hash === '#s5.lookup?how=1.5'")
+
+
 @LANGUAGES
 def test_deep_link_is_brought_within_range_and_says_so(visit: Callable[..., Any], lang: str) -> None:
     reader = visit(f"/?lang={lang}#s5.scaling?d_k=9999&n=NaN&colour=red")

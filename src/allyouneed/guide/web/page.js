@@ -8,6 +8,7 @@ import { render } from "./render.js";
 const data = JSON.parse(document.getElementById("data").textContent);
 const NEAR = "600px";
 const HEADROOM = 60; // pixels under the bar at the top
+const REST = 400; // milliseconds between two changes of the address
 const figures = new Map(); // place, as in "s5.scaling" -> { model, node }
 let lang = document.documentElement.lang;
 let chosen = "";
@@ -35,7 +36,7 @@ function start(node, given = {}) {
   const model = data.baked ? new BakedModel(state, data.baked[name]) : new PageModel(state);
   figures.set(place(node), { model, node });
   render({ model, el: node });
-  model.on("change:inputs", () => history.replaceState(null, "", formatHash(place(node), model.get("inputs"), fields)));
+  model.on("change:inputs", () => readdress(formatHash(place(node), model.get("inputs"), fields)));
   model.save_changes();
 }
 
@@ -156,8 +157,24 @@ async function meetModels() {
 
 // Deep links
 
+let resting = false;
+let awaited = null;
+
+/** The address follows the figures with rests: Safari refuses more than 100 changes in 30 seconds, Chromium forgets them. */
+function readdress(hash) {
+  awaited = hash;
+  if (resting || hash === null) return;
+  history.replaceState(null, "", hash);
+  [resting, awaited] = [true, null];
+  setTimeout(() => {
+    resting = false;
+    readdress(awaited);
+  }, REST);
+}
+
 /** Shows what the address names: a language, and a figure in a state. */
 function follow() {
+  awaited = null; // the reader has gone elsewhere
   const { place: wanted, given, lang: named } = parseHash(location.hash);
   const asked = named ?? new URLSearchParams(location.search).get("lang");
   if (asked in data.strings) speak(asked);
