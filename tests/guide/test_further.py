@@ -192,3 +192,5 @@ def test_families_see_what_they_may(models: Models) -> None:
 def test_word_that_is_not_there_is_refused(models: Models) -> None:
     with pytest.raises(FigureError, match='the word "dog" is not in the sentence'):
         ask("families", models, word="dog")
+    with pytest.raises(FigureError, match="type one of the sentence's words"):
+        ask("families", models, word=" ")

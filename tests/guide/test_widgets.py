@@ -327,6 +327,8 @@ def test_word_is_found_among_its_tokens(tokenizer: Tokenizer) -> None:
         ("sentences", {"sentences": "one two three " * 30}, "error.context", "sentences", "this model has 63 places"),
         ("self-attention", {"sentence": " "}, "error.empty", "sentence", "no text yet"),
         ("self-attention", {"sentence": "one two three " * 30}, "error.context", "sentence", "this model has 6"),
+        ("flow", {"sentence": "one two three " * 8}, "error.room", "sentence", "this figure has room for 16"),
+        ("flow", {"sentence": "one two three " * 30}, "error.room", "sentence", "this figure has room for 16"),
         ("causal-mask", {"sentence": "  "}, "error.empty", "sentence", "no text yet"),
         ("causal-mask", {"sentence": "one two three " * 30}, "error.context", "sentence", "tokens are too many"),
         ("causal-mask", {"sentence": "x" * 8001}, "error.long", "sentence", "at most 8000 characters"),

@@ -187,8 +187,8 @@ def trained(inputs: EncoderLayerInputs, pipe: Pipeline, written: list[int]) -> t
 def compute(inputs: EncoderLayerInputs, models: Models) -> dict[str, Any]:
     """The boxes of a layer in their order, what comes out of each, and the gradients of fresh blocks."""
     with models.use(inputs.model, Pipeline) as pipe:
-        longest = min(pipe.config.max_length - pipe.n_marks, LONGEST_SENTENCE - 2)
-        written = encoded(pipe.tokenizer, inputs.sentence or EXAMPLE, "sentence", longest)
+        places = pipe.config.max_length - pipe.n_marks
+        written = encoded(pipe.tokenizer, inputs.sentence or EXAMPLE, "sentence", places, LONGEST_SENTENCE - 2)
         ids, model, run = trained(inputs, pipe, written)
         tokens, sentence = named(pipe.tokenizer, ids), pipe.tokenizer.decode(written)
         depth = len(stack_of(model))

@@ -37,7 +37,7 @@ def likeliest(tokenizer: Any, probabilities: Tensor) -> list[dict[str, Any]]:
 
 def fill_in(pipe: MaskedModel, text: str, word: str) -> dict[str, Any]:
     """What the encoder puts where the word is hidden: it has read both sides."""
-    ids = encoded(pipe.tokenizer, text, "sentence", LONGEST_SENTENCE)
+    ids = encoded(pipe.tokenizer, text, "sentence", pipe.config.max_length - pipe.n_marks, LONGEST_SENTENCE)
     hidden, mask = covering(pipe.tokenizer, ids, word), pipe.tokenizer.mask
     if not hidden or mask is None:
         raise FigureError("error.word", "word", word=word)
@@ -54,7 +54,8 @@ def fill_in(pipe: MaskedModel, text: str, word: str) -> dict[str, Any]:
 def go_on(pipe: LanguageModel, text: str, word: str) -> dict[str, Any]:
     """What the decoder expects next, having read up to the word."""
     before = text[: text.index(word)].rstrip()
-    ids = [*pipe.opening, *(encoded(pipe.tokenizer, before, "word", LONGEST_SENTENCE) if before else [])]
+    most = pipe.config.max_length - len(pipe.opening)
+    ids = [*pipe.opening, *(encoded(pipe.tokenizer, before, "word", most, LONGEST_SENTENCE) if before else [])]
     if not ids:
         raise FigureError("error.empty", "word")
     states = pipe.model.decode(row(ids))[0]
@@ -65,7 +66,7 @@ def go_on(pipe: LanguageModel, text: str, word: str) -> dict[str, Any]:
 
 def translate(pipe: Translator, text: str) -> dict[str, Any]:
     """What both together write: every word looks at the whole source and at what is written so far."""
-    source = encoded(pipe.tokenizer, text, "sentence", LONGEST_SENTENCE)
+    source = encoded(pipe.tokenizer, text, "sentence", pipe.config.max_length - pipe.n_marks, LONGEST_SENTENCE)
     target = pipe.tokenizer.encode(pipe.translate([text], beam=1)[0].text)
     read = pipe.tokenizer.wrap(source)
     written = [start_of(pipe.tokenizer), *target]
@@ -83,7 +84,9 @@ def translate(pipe: Translator, text: str) -> dict[str, Any]:
 def compute(inputs: FamiliesInputs, models: Models) -> dict[str, Any]:
     """Mask and answer of each of the three."""
     text = inputs.sentence.strip() or EXAMPLE
-    if inputs.word not in text or not inputs.word.strip():
+    if not inputs.word.strip():
+        raise FigureError("error.no-word", "word")
+    if inputs.word not in text:
         raise FigureError("error.word", "word", word=inputs.word)
     with models.use(ENCODER, MaskedModel) as pipe:
         encoder = fill_in(pipe, text, inputs.word)

@@ -62,8 +62,8 @@ def terms_of(step: Step, place: tuple[int, int], steps: dict[str, Tensor], maker
 def compute(inputs: FlowInputs, models: Models) -> dict[str, Any]:
     """Every matrix of one head, and the sum behind one cell."""
     with models.use(inputs.model, Pipeline) as pipe:
-        longest = min(pipe.config.max_length - pipe.n_marks, LONGEST_SENTENCE)
-        written = encoded(pipe.tokenizer, inputs.sentence or EXAMPLE, "sentence", longest)
+        places = pipe.config.max_length - pipe.n_marks
+        written = encoded(pipe.tokenizer, inputs.sentence or EXAMPLE, "sentence", places, LONGEST_SENTENCE)
         ids, lookups = look(pipe, written)
         places = Places.within(inputs.layer, inputs.head, lookups)
         seen = lookups[places.layer]

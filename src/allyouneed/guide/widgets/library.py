@@ -15,6 +15,7 @@ from allyouneed.pipeline import Pipeline
 
 EXAMPLE = "The cat sat on the mat"
 VISITOR = 3  # "sat" asks
+LONGEST_SENTENCE = 64  # tokens, marks included
 CONTENTS = 16  # numbers of a value that are shown
 
 
@@ -22,7 +23,7 @@ class LibraryInputs(Inputs):
     """The visitor is a word of the sentence, from 1; `head` -1 is the mean of all."""
 
     sentence: str = Field("", max_length=2000)
-    visitor: int = Field(VISITOR, ge=1, le=64)
+    visitor: int = Field(VISITOR, ge=1, le=LONGEST_SENTENCE)
     layer: int = Field(2, ge=0, le=127)
     head: int = Field(2, ge=-1, le=127)
     model: str = any_model("zoo:en-fr", "encoder", "decoder", "both")
@@ -32,8 +33,8 @@ class LibraryInputs(Inputs):
 def compute(inputs: LibraryInputs, models: Models) -> dict[str, Any]:
     """How much of each book the visitor reads, and the contents of each."""
     with models.use(inputs.model, Pipeline) as pipe:
-        longest = min(pipe.config.max_length - pipe.n_marks, 64)
-        written = encoded(pipe.tokenizer, inputs.sentence or EXAMPLE, "sentence", longest)
+        most = pipe.config.max_length - pipe.n_marks
+        written = encoded(pipe.tokenizer, inputs.sentence or EXAMPLE, "sentence", most, LONGEST_SENTENCE - pipe.n_marks)
         ids, lookups = look(pipe, written)
         places = Places.within(inputs.layer, inputs.head, lookups)
         seen = lookups[places.layer]

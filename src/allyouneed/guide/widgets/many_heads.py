@@ -237,8 +237,8 @@ def compute(inputs: HeadsInputs, models: Models) -> dict[str, Any]:
     """The weights of every head of a layer, the parts they play, and the loss without each of them."""
     with models.use(inputs.model, Pipeline) as pipe:
         tokenizer = pipe.tokenizer
-        longest = min(pipe.config.max_length - pipe.n_marks, LONGEST_SENTENCE)
-        written = encoded(tokenizer, inputs.sentence or EXAMPLE, "sentence", longest)
+        places = pipe.config.max_length - pipe.n_marks
+        written = encoded(tokenizer, inputs.sentence or EXAMPLE, "sentence", places, LONGEST_SENTENCE)
         if len(written) < 2:
             raise FigureError("error.short-sentence", "sentence")
         ids, lookups = look(pipe, written)

@@ -149,8 +149,8 @@ def compute(inputs: SelfAttentionInputs, models: Models) -> dict[str, Any]:
     """The weights of one layer and head, the chosen token's row among them, and what the claims come to."""
     with models.use(inputs.model, Pipeline) as pipe:
         tokenizer = pipe.tokenizer
-        longest = min(pipe.config.max_length, LONGEST_SENTENCE) - pipe.n_marks
-        written = encoded(tokenizer, inputs.sentence or EXAMPLE, "sentence", longest)
+        places, room = (most - pipe.n_marks for most in (pipe.config.max_length, LONGEST_SENTENCE))
+        written = encoded(tokenizer, inputs.sentence or EXAMPLE, "sentence", places, room)
         ids, lookups = look(pipe, written)
         every = torch.stack([lookup.weights() for lookup in lookups])
         words = words_of(tokenizer, ids)

@@ -127,8 +127,8 @@ class Reading:
 
 def read(pipe: LanguageModel, text: str) -> Reading:
     """The sentence after the model's own mark of a beginning. Where there is none, its first token is only given."""
-    longest = min(pipe.config.max_length, LONGEST_SENTENCE) - pipe.n_marks
-    ids = [*pipe.opening, *encoded(pipe.tokenizer, text, "sentences", longest)]
+    places, room = (most - pipe.n_marks for most in (pipe.config.max_length, LONGEST_SENTENCE))
+    ids = [*pipe.opening, *encoded(pipe.tokenizer, text, "sentences", places, room)]
     first = max(pipe.n_marks, 1)
     if len(ids) <= first:
         raise FigureError("error.short", "sentences")

@@ -36,13 +36,17 @@ def words_of(tokenizer: Vocabulary, ids: list[int]) -> list[list[int]]:
     return words
 
 
-def encoded(tokenizer: Vocabulary, text: str, field: str, longest: int) -> list[int]:
-    """The tokens of one input, without marks. Raises FigureError where there are none or too many for the model."""
+def encoded(tokenizer: Vocabulary, text: str, field: str, places: int, room: int | None = None) -> list[int]:
+    """The tokens of one input, without marks. Raises FigureError where there are none, or more than the model has
+    `places` for or the figure has `room` for.
+    """
     ids = tokenizer.encode(text.strip())
     if not ids:
         raise FigureError("error.empty", field)
-    if len(ids) > longest:
-        raise FigureError("error.context", field, tokens=len(ids), longest=longest)
+    if room is not None and len(ids) > room and room < places:
+        raise FigureError("error.room", field, tokens=len(ids), longest=room)
+    if len(ids) > places:
+        raise FigureError("error.context", field, tokens=len(ids), longest=places)
     return ids
 
 
