@@ -47,7 +47,9 @@ MAY_USE: dict[str, set[str]] = {
         "huggingface_hub",
         "transformers",
         "ctranslate2",
-    },  # the last two: verify and convert
+        "onnx",
+        "onnxruntime",
+    },  # the last four: verify and convert
     "lens": {"torch", "numpy", "matplotlib"},
     "statistical": {"nltk"},
 }

@@ -94,3 +94,11 @@ def test_what_is_no_model_is_said(command: Command, tmp_path: Path) -> None:
     assert "neither a model folder" in command("convert", tmp_path / "notes.txt", tmp_path / "new").err
     (tmp_path / "model.gguf").write_bytes(b"GGUX")
     assert command("convert", tmp_path / "model.gguf", tmp_path / "new").status == 1
+
+
+def test_graphs_are_written_for_onnxruntime(command: Command, decoder_folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    target = tmp_path / "graphs"
+    assert command("convert", decoder_folder, target, "--to", "onnx") == (0, f"{target}\n", "")
+    assert (target / "model.onnx").is_file()
+    assert (target / "README.md").read_text("utf-8").startswith("# graphs\n")

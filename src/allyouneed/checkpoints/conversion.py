@@ -8,10 +8,11 @@ from allyouneed.checkpoints.gguf import load_gguf
 from allyouneed.checkpoints.huggingface import family_named, load_huggingface, save_huggingface
 from allyouneed.checkpoints.huggingface.files import PICKLED, how_to_convert, read_json
 from allyouneed.checkpoints.native import CONFIG, SavedModel, load_model, save_model
+from allyouneed.checkpoints.onnx import save_onnx
 from allyouneed.errors import InputError, UsageError
 
 Format = Literal["allyouneed", "huggingface", "gguf"]
-Written = Literal["allyouneed", "huggingface", "ctranslate2"]
+Written = Literal["allyouneed", "huggingface", "ctranslate2", "onnx"]
 
 
 def format_of(source: Path) -> Format:
@@ -57,5 +58,7 @@ def convert(source: Path, target: Path, to: Written | None = None, *, family: st
         save_huggingface(target, saved.model, saved.tokenizer, kind)
     elif to == "ctranslate2":
         save_ctranslate2(target, saved.model, saved.tokenizer)
+    elif to == "onnx":
+        save_onnx(target, saved.model, saved.tokenizer)
     else:
         save_model(target, saved.model, saved.tokenizer, card=f"# {target.name}\n\nConverted from {source.name}.\n")

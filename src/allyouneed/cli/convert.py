@@ -13,7 +13,7 @@ def convert(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help=MODEL_HELP)],
     target: Annotated[Path, typer.Argument(metavar="TARGET", help="The folder to write, which must be new or empty.")],
     to: Annotated[
-        Literal["allyouneed", "huggingface", "ctranslate2"] | None,
+        Literal["allyouneed", "huggingface", "ctranslate2", "onnx"] | None,
         typer.Option(help="Format to write. Default: huggingface for this package's models, allyouneed for others."),
     ] = None,
     family: Annotated[
@@ -29,6 +29,7 @@ def convert(
       allyouneed convert models/SmolLM2-135M runs/smol
       allyouneed convert runs/mine exported --to huggingface
       allyouneed convert runs/mine engine --to ctranslate2
+      allyouneed convert runs/mine web --to onnx
     """
     from allyouneed.checkpoints.conversion import convert
     from allyouneed.pipeline import place_of

@@ -125,6 +125,13 @@ def describing(config: TransformerConfig, family: Family | None) -> tuple[Family
     raise Refused(f"No family of the Hugging Face layout can hold this model; the nearest: {best.what}", best.reasons)
 
 
+def described(config: TransformerConfig, tokenizer: Vocabulary, family: Family | None) -> tuple[Family, dict[str, Any]]:
+    """What `describing` finds, with the class, the model type and the marks in the `config.json`."""
+    family, values = describing(config, family)
+    kind = {"architectures": [family.architectures[0]], "model_type": family.model_types[0]}
+    return family, {**kind, **mark_ids(tokenizer, config), **values}
+
+
 def save_huggingface(
     folder: Path,
     model: Transformer,
@@ -139,18 +146,11 @@ def save_huggingface(
     Raises `Refused` with every reason why the family cannot hold the model, and InputError where the folder already
     holds one, where the disk is full, or where a weight does not fit into `dtype`.
     """
-    family, described = describing(model.config, family)
+    family, values = described(model.config, tokenizer, family)
     check_vocabulary(tokenizer, model.config, folder)
     check_place(folder)
-    values = {
-        "architectures": [family.architectures[0]],
-        "model_type": family.model_types[0],
-        **mark_ids(tokenizer, model.config),
-        **described,
-        "torch_dtype": their_dtype(dtype),
-    }
     tensors = their_tensors(model, family, dtype)
     with staged_folder(folder) as staging:
-        write_json(staging / CONFIG, values)
+        write_json(staging / CONFIG, {**values, "torch_dtype": their_dtype(dtype)})
         write_weights(staging, tensors, shard_bytes)
         write_tokenizer(staging, tokenizer, model.config)
