@@ -12,6 +12,7 @@ from typing import Any
 
 import decode
 import generate
+import prose
 import startup
 from allyouneed.measure import turns
 from workload import SHAPES
@@ -132,6 +133,21 @@ def generation_section(result: dict[str, Any]) -> str:
     return page
 
 
+def prose_section(result: dict[str, Any]) -> str:
+    """The same of a trained model that goes on from sentences, one text at a time."""
+    rows = result["rows"]
+    settings = [f"prompt {length}" for length in result["lengths"]]
+    return (
+        f"## Going on from sentences, {result['model']}\n\nGreedy, one text at a time: {prose.LENGTH} tokens after the "
+        f"first ones of {prose.PROMPTS} paragraphs, {result['text']}. allyouneed and prompt lookup guess what followed "
+        "the same tokens before, and check several guesses in a pass; the others make a step for each token. How many "
+        "times as fast we write:\n\n"
+        + table(["", *settings], ratios({name: row["written"] for name, row in rows.items()}))
+        + f'\n\nTokens a second; "same" is the share of texts that equal those of {prose.REFERENCE}:\n\n'
+        + table(["library", *settings, "peak memory, MB", "same", "others"], speeds(rows, "written"))
+    )
+
+
 def quality_section(result: dict[str, Any]) -> str:
     """BLEU of the shipped translator and perplexity of language models by the kind of weights."""
     rows: dict[str, dict[str, str]] = result["rows"]
@@ -187,6 +203,7 @@ def sections(options: argparse.Namespace) -> Iterator[str]:
         yield decoding_section(decode.measure(shape, rounds=options.rounds))
     yield language_training_section(lm_train.measure(lm_train.Work(options.batches), rounds=options.rounds))
     yield generation_section(generate.measure(options.decoder, rounds=options.rounds))
+    yield prose_section(prose.measure(options.prose, rounds=options.rounds))
     yield quality_section(quality.measure(options.text, options.sentences))
     yield startup_section(startup.measure(rounds=options.rounds))
 
@@ -199,6 +216,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="turns of every library")
     parser.add_argument("--batches", type=int, default=4, help="training batches a turn")
     parser.add_argument("--text", type=Path, help="a .tsv of English and French, instead of the everyday grammar")
+    parser.add_argument("--prose", type=Path, help="a text whose long lines to go on from, instead of sentences")
     parser.add_argument("--sentences", type=int, default=300, help="sentences of that text")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("RESULTS.md"), help="file to write")
     options = parser.parse_args()

