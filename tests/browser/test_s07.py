@@ -100,6 +100,22 @@ def test_slider_keys_and_play_move_the_step(visit: Callable[..., Any]) -> None:
     assert figure.locator(".play").get_attribute("aria-pressed") == "false"
 
 
+def test_play_waits_for_slow_answers(visit: Callable[..., Any]) -> None:
+    reader = visit("/?lang=en#s7.cross-attention?step=1")
+    figure = reader.figure("cross-attention")
+    reader.page.clock.install()
+    held: list[Any] = []
+    reader.page.route("**/api/cross-attention", lambda route: held.append(route))
+    figure.locator(".play").click()
+    for _ in range(4):
+        reader.page.clock.run_for(800)
+    reader.page.wait_for_timeout(0)
+    assert len(held) == 1
+    held[0].continue_()
+    reader.wait("cross-attention")
+    assert figure.locator(".tokens").nth(1).locator(".token").count() == 2
+
+
 def test_edited_source_is_translated_anew(visit: Callable[..., Any]) -> None:
     reader = visit("/?lang=en")
     figure = reader.figure("cross-attention")

@@ -92,10 +92,26 @@ def test_too_few_points_get_a_sentence(visit: Callable[..., Any]) -> None:
         reader.page.keyboard.press("ArrowLeft")
     reader.page.keyboard.press("Delete")
     reader.wait("pointer", "error")
-    assert "have no hull" in figure.locator(".notice").inner_text()
+    assert reader.text("error.few-points", fewest="3") in figure.locator(".notice").inner_text()
     figure.locator(".notice button").click()
     reader.wait("pointer")
     assert reader.value("pointer", "count") == 3
+
+
+def test_points_run_once_however_often_and_only_the_main_button_adds(visit: Callable[..., Any]) -> None:
+    reader = visit("/?lang=en#s10.pointer")
+    figure = reader.figure("pointer")
+    reader.page.clock.install()
+    figure.locator(".play").click()
+    reader.page.clock.run_for(300)
+    figure.locator(".play").click()
+    for step in ("1", "2", "2", "3"):  # once in 600 milliseconds from the second click on
+        reader.page.clock.run_for(300)
+        reader.wait("pointer")
+        assert figure.locator('[data-field="step"]').input_value() == step
+    figure.locator(".board").click(button="right", position={"x": 20, "y": 20})
+    reader.wait("pointer")
+    assert reader.value("pointer", "count") == 10
 
 
 def test_batch_is_measured_on_random_sets(reader: Any) -> None:

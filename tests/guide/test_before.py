@@ -11,6 +11,7 @@ from allyouneed.guide.widgets import WIDGETS
 from allyouneed.guide.widgets.alignment import BEAM, between_words, pull, sharpened
 from allyouneed.guide.widgets.base import FigureError
 from allyouneed.guide.widgets.order import claims
+from allyouneed.guide.widgets.pointer import refusal
 from allyouneed.guide.widgets.recurrences import influence, vector_of
 from allyouneed.guide.widgets.reversal import distances
 from allyouneed.lens.attention import recording
@@ -213,8 +214,14 @@ def test_every_step_is_a_distribution(models: Models) -> None:
 
 
 def test_points_that_have_no_hull_are_refused(models: Models) -> None:
-    with pytest.raises(FigureError, match="These points have no hull"):
-        ask("pointer", models, points="0,0 1,1")
+    for points, wrong in (
+        ("0,0 1,1", "at least 3 points"),
+        ("0,0 1,1 0,1 1,1", "the same place"),
+        ("0,0 0.5,0.5 1,1", "on one line"),
+    ):
+        with pytest.raises(FigureError, match=wrong):
+            ask("pointer", models, points=points)
+    assert "knows only 3 of them" in str(refusal([(0, 0), (1, 0), (0, 1), (1, 1)], 3))
     with pytest.raises(FigureError, match='"1;2" is no point'):
         ask("pointer", models, points="0,0 1;2")
     with pytest.raises(FigureError, match="is no point"):

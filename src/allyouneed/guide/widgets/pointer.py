@@ -10,8 +10,9 @@ from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import FigureError, Inputs, Widget
 from allyouneed.models.pointer import PointerNetwork
 from allyouneed.parts.additive import AdditiveAttention
-from allyouneed.pipeline import Pointer, PointError
-from allyouneed.tasks.pointing.geometry import convex_hull
+from allyouneed.pipeline import Pointer
+from allyouneed.tasks.pointing.geometry import Points, convex_hull
+from allyouneed.tasks.pointing.questions import FEWEST, fault
 from allyouneed.tasks.pointing.task import draw_sets, write
 
 MOST = 60
@@ -51,6 +52,19 @@ def parsed(text: str) -> list[tuple[float, float]]:
     return points
 
 
+def refusal(points: Points, most: int | None) -> FigureError | None:
+    """Why these points have no hull, or why a model that names `most` places cannot point at it; None where it can."""
+    if len(points) < FEWEST["hull"]:
+        return FigureError("error.few-points", "points", fewest=FEWEST["hull"])
+    if most is not None and len(points) > most:
+        return FigureError("error.many-points", "points", most=most)
+    if len(set(points)) < len(points):
+        return FigureError("error.like-points", "points")
+    if fault("hull", points):
+        return FigureError("error.one-line", "points")
+    return None
+
+
 @lru_cache(maxsize=16)
 def measured(pipe: Pointer, n: int) -> dict[str, float]:
     """On random sets of n points: how many answers are the hull, and the mean share of its area, both out of 100."""
@@ -75,10 +89,9 @@ def compute(inputs: PointerInputs, models: Models) -> dict[str, Any]:
         points = [points[at] for at in order]
     name = NAMES[inputs.network]
     with models.use(name, Pointer, PointerNetwork) as pipe:
-        try:
-            found = pipe.point(points)
-        except PointError as problem:
-            raise FigureError("error.no-hull", "points", reason=problem.problem) from problem
+        if refused := refusal(points, pipe.config.max_points):
+            raise refused
+        found = pipe.point(points)
         trial = measured(pipe, len(points)) if inputs.trial else None
     step = min(inputs.step, len(found.distributions))
     chances = found.distributions[step - 1].tolist()

@@ -15,9 +15,9 @@ export function player(kit) {
     button.textContent = kit.t("frame.play");
   };
   const beat = () => {
-    const { used, limits } = kit.result();
+    const { used, limits, inputs } = kit.result();
     if (used.step >= limits.step || !button.isConnected) stop();
-    else kit.set("step", used.step + 1);
+    else if (inputs.step === kit.inputs().step) kit.set("step", used.step + 1); // otherwise its numbers are on their way
   };
   button.addEventListener("click", () => {
     if (timer) return stop();

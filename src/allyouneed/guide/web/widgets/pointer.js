@@ -22,6 +22,7 @@ function build(kit) {
     run: el("button", { type: "button", class: "play" }, t("pointer.run")),
     buttons: el("div", { class: "buttons" }),
     cursor: null,
+    timer: null,
   };
   const random = action(kit, "seed", t("pointer.random"), () => kit.put({ points: "", seed: (kit.inputs().seed + 1) % 10000, step: 1 }));
   parts.buttons.append(parts.run, random);
@@ -66,13 +67,14 @@ function send(kit, points) {
 function run(kit, parts) {
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) return kit.set("step", kit.result().limits.step);
   const beat = () => {
-    const { used, limits } = kit.result();
-    if (used.step >= limits.step || !parts.run.isConnected) return clearInterval(timer);
-    kit.set("step", used.step + 1);
+    const { used, limits, inputs } = kit.result();
+    if (used.step >= limits.step || !parts.run.isConnected) return clearInterval(parts.timer);
+    if (inputs.step === kit.inputs().step) kit.set("step", used.step + 1); // otherwise its numbers are on their way
     return undefined;
   };
+  clearInterval(parts.timer);
   kit.set("step", 1);
-  const timer = setInterval(beat, 600);
+  parts.timer = setInterval(beat, 600);
   return undefined;
 }
 
@@ -96,7 +98,7 @@ function listen(kit, parts) {
     if (kit.result()) held = nearest(points(), place(event));
   });
   parts.board.addEventListener("pointerup", event => {
-    if (!kit.result()) return;
+    if (!kit.result() || event.button) return;
     const [all, to] = [points(), place(event)];
     if (held < 0) send(kit, [...all, to]);
     else if (nearest([all[held]], to) === 0) kit.set("step", kit.result().used.step);
