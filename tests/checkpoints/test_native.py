@@ -36,6 +36,11 @@ def refused(folder: Path, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_a_folder_may_be_named_by_a_string(model: Transformer, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    save_model(str(tmp_path / "saved"), model, tokenizer)
+    assert torch.equal(load_model(str(tmp_path / "saved")).model.embedding.weight, model.embedding.weight)
+
+
 def test_what_is_saved_comes_back(model: Transformer, tokenizer: Tokenizer, saved_folder: Path) -> None:
     config, loaded, same_tokenizer, recipe = load_model(saved_folder)
     assert config == model.config

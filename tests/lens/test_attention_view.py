@@ -99,6 +99,8 @@ def test_rows_and_columns_have_their_tokens(view: Attention, pipe: Translator) -
 @pytest.mark.parametrize(
     ("key", "message"),
     [
+        ("cross", 'A map goes by its side, layer and head, as ."cross", 0, "mean".'),
+        (("cross", 0), 'A map goes by its side, layer and head, as ."cross", 0, "mean".'),
         (("crosss", 0, 0), 'There is no side "crosss", but encoder, decoder, cross. Did you mean "cross"?'),
         (("cross", 2, 0), "There is no cross layer 2: layers go from 0 to 1, or from -2 to -1"),
         (("cross", 0, 4), 'There is no cross head 4: heads go from 0 to 3, or "mean"'),

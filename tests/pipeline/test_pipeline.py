@@ -84,6 +84,23 @@ def test_a_bare_string_is_not_a_list_of_letters(pipe: Translator) -> None:
         pipe.translate("The cat.")
 
 
+def test_what_is_no_list_of_texts_is_named(pipe: Translator) -> None:
+    for texts, message in [
+        ((text for text in ["The cat."]), "Texts come as a list, and not as generator."),
+        (None, "Texts come as a list, and not as NoneType."),
+        (["The cat.", None], "None is no text."),
+        ([float("nan")], "nan is no text."),
+        ([["The cat."]], "['The cat.'] is no text."),
+    ]:
+        with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+            pipe.translate(texts)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_pipeline_says_what_it_is(pipe: Translator) -> None:
+    shown = rf"<Translator {pipe.name}: an encoder-decoder, which reads .* another, [\d,]+ parameters>"
+    assert re.fullmatch(shown, repr(pipe))
+
+
 def test_a_text_too_long_is_named_before_anything_is_done(pipe: Translator) -> None:
     with pytest.raises(TooLongError, match=r"Text 2 has .* tokens, and this model reads at most 63") as caught:
         pipe.translate(["The cat.", "the " * 70, "the " * 80])

@@ -40,7 +40,7 @@ class SavedModel(NamedTuple):
 
 
 def save_model(
-    folder: Path,
+    folder: str | Path,
     model: nn.Module,
     tokenizer: Vocabulary | None,
     *,
@@ -60,7 +60,7 @@ def save_model(
     config = {"format": FORMAT, "architecture": architecture_of(own), **asdict(own)}
     tensors = {name: stored(name, tensor, dtype) for name, tensor in own_tensors(model).items()}
     texts = {CONFIG: json.dumps(config, indent=2) + "\n", RECIPE: recipe_text, METRICS: metrics_text, CARD: card}
-    with staged_folder(folder) as staging:
+    with staged_folder(Path(folder)) as staging:
         for name, text in texts.items():
             if text is not None:
                 (staging / name).write_text(text, "utf-8", newline="\n")
@@ -69,12 +69,13 @@ def save_model(
         write_safetensors(staging / WEIGHTS, tensors, staging / CONFIG)
 
 
-def load_model(folder: Path) -> SavedModel:
+def load_model(folder: str | Path) -> SavedModel:
     """Reads a model folder. The weights are memory-mapped: what is float32 in the file is not copied.
 
     Raises InputError with one sentence for a missing, foreign, truncated or damaged file, for the first tensor that
     does not fit, for weights that are not numbers, and for a tokenizer that belongs to another model.
     """
+    folder = Path(folder)
     check_folder(folder, (CONFIG, WEIGHTS))
     architecture, config = read_config(folder / CONFIG)
     tokenizer = load_tokenizer(folder, config) if hasattr(config, "vocab_size") else None

@@ -158,7 +158,10 @@ class Attention:
         return self.lookups[side][layer]
 
     def __getitem__(self, key: tuple[str, int, Head]) -> Tensor:
-        side, layer, head = key
+        try:
+            side, layer, head = key
+        except ValueError as error:
+            raise UsageError(f'A map goes by its side, layer and head, as ["{self.sides[-1]}", 0, "mean"].') from error
         lookup = self.lookup(side, layer)
         if head == "mean":
             return lookup.weights().mean(0)

@@ -75,6 +75,10 @@ class Loaded:
         self.model = model.eval()
         self.name, self.card, self.recipe = name, card, recipe
 
+    def __repr__(self) -> str:
+        parameters = sum(parameter.numel() for parameter in self.model.parameters())
+        return f"<{type(self).__name__} {self.name}: {self.what}, {parameters:,} parameters>"
+
     @property
     def config(self) -> Any:
         """The model's numbers."""
@@ -138,9 +142,11 @@ class Pipeline(Loaded, ABC):
 
 
 def one_text(texts: Sequence[object]) -> None:
-    """Refuses a bare string, which would be taken for a list of letters."""
+    """Refuses a bare string, which would be taken for a list of letters, and what has no length."""
     if isinstance(texts, str):
         raise UsageError(f"Texts come as a list: write [{texts[:40]!r}].")
+    if not hasattr(texts, "__len__"):
+        raise UsageError(f"Texts come as a list, and not as {type(texts).__name__}.")
 
 
 def logprobs_of(model: Transformer, states: Tensor, gold: Tensor) -> Tensor:

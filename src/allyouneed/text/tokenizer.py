@@ -11,7 +11,7 @@ from typing import Any
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-from allyouneed.errors import InputError
+from allyouneed.errors import InputError, UsageError
 from allyouneed.text.vocabulary import Line, Marks, Vocabulary
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
@@ -167,13 +167,16 @@ def is_native(core: tokenizers.Tokenizer) -> bool:
 
 
 def encode_all(core: tokenizers.Tokenizer, texts: list[str]) -> list[list[int]]:
-    """The ids of many texts without marks, on all cores. Raises InputError for a lone surrogate."""
+    """The ids of many texts without marks, on all cores.
+
+    Raises InputError for a lone surrogate, and UsageError for what is no text.
+    """
     ids: list[list[int]] = []
     for chunk in _chunks(texts):
         try:
             encodings = core.encode_batch_fast(chunk, add_special_tokens=False)
         except TypeError:
-            _refuse_surrogates(chunk)
+            _refuse_other_than_text(chunk)
             raise
         ids += [encoding.ids for encoding in encodings]
     return ids
@@ -216,8 +219,10 @@ def _chunks(texts: list[str], on_progress: Callable[[int], None] | None = None) 
             on_progress(start + len(chunk))
 
 
-def _refuse_surrogates(texts: list[str]) -> None:
+def _refuse_other_than_text(texts: list[str]) -> None:
     for text in texts:
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a table's gaps are None or NaN
+            raise UsageError(f"{text!r} is no text.")
         try:
             text.encode()
         except UnicodeEncodeError as error:
