@@ -119,9 +119,11 @@ def cache_inputs(g: Graph, model: Transformer) -> dict[str, str]:
     past: dict[str, str] = {}
     for step in range(model.config.n_decoder_layers):
         for side in ("decoder.", "encoder.") if both else ("",):
-            shape = cache_shape(model, f"past_{side.replace('decoder.', '').replace('.', '_')}sequence_length")
+            length = "past_encoder_sequence_length" if side == "encoder." else "past_sequence_length"
             for part in ("key", "value"):
-                past[f"{step}.{side}{part}"] = g.input(f"past_key_values.{step}.{side}{part}", FLOAT, shape)
+                past[f"{step}.{side}{part}"] = g.input(
+                    f"past_key_values.{step}.{side}{part}", FLOAT, cache_shape(model, length)
+                )
     return past
 
 
