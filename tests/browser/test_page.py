@@ -80,6 +80,26 @@ def test_both_languages_say_the_same_numbers(whole: Any) -> None:
     assert ko == en
 
 
+def test_no_line_begins_with_the_counter_of_a_number(visit: Callable[..., Any]) -> None:
+    """In Korean a counter or a particle belongs to what it follows, be that a number in an element of its own."""
+    page = visit("/?lang=ko", width=360).read().page
+    parted = page.evaluate("""() => {
+        const found = [];
+        for (const node of document.querySelectorAll("main output, main .cited, main math")) {
+            const inline = node.closest("a") ?? node;
+            const after = inline.nextSibling;
+            if (after?.nodeType !== Node.TEXT_NODE || !/^[\u2060가-힣]/.test(after.data)) continue;
+            const range = document.createRange();
+            range.setStart(after, 0);
+            range.setEnd(after, after.data.startsWith("\u2060") ? 2 : 1);
+            const [before, behind] = [[...inline.getClientRects()].at(-1), [...range.getClientRects()].at(-1)];
+            if (before && behind && behind.top > before.bottom - 4) found.push(inline.textContent + after.data);
+        }
+        return found;
+    }""")
+    assert parted == []
+
+
 def test_deep_link_restores_the_state(visit: Callable[..., Any]) -> None:
     reader = visit("/#s5.scaling?d_k=512&scale=0&lang=en")
     figure = reader.figure("scaling")
@@ -187,7 +207,11 @@ def test_chosen_decoder_goes_where_a_decoder_can(visit: Callable[..., Any]) -> N
     picker.select_option("zoo:lm-en")
     after = {name: reader.figure(name).locator(".chip b").first.inner_text() for name in lines}
     assert after == before | {name: "zoo:lm-en" for name in lines if "decoder" in lines[name]}
+    picker.select_option("zoo:hull-lstm")  # the figure that shows it has a choice of its own
+    assert picker.input_value() == ""
+    assert reader.text("page.model-nowhere", name="zoo:hull-lstm") in reader.page.locator("#model-status").inner_text()
     picker.select_option("zoo:fr-en")
+    assert reader.page.locator("#model-status").inner_text() == ""
     assert reader.figure("self-attention").locator(".chip b").first.inner_text() == "zoo:fr-en"
     assert reader.figure("sentences").locator(".chip b").first.inner_text() == "zoo:lm-en"
 

@@ -105,7 +105,11 @@ def test_play_waits_for_slow_answers(visit: Callable[..., Any]) -> None:
     figure = reader.figure("cross-attention")
     reader.page.clock.install()
     held: list[Any] = []
-    reader.page.route("**/api/cross-attention", lambda route: held.append(route))
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    reader.page.route("**/api/cross-attention", hold)
     figure.locator(".play").click()
     for _ in range(4):
         reader.page.clock.run_for(800)

@@ -70,7 +70,7 @@ def test_times_are_measured_and_read_out(reader: Any) -> None:
     memory.press("End")
     assert reader.value("path-length", "memory.2.reading") == 2048 * 2048 * 4 / 1024
     slope = reader.value("path-length", "slope.attention")
-    note = reader.text("path-length.slope-odd")
+    note = reader.text("frame.slope-odd")
     assert (1.2 <= slope <= 2.3) != (note in figure.inner_text())
 
 

@@ -131,10 +131,17 @@ function offer() {
   pickers.model.value = chosen;
 }
 
-/** Gives the model to every figure that can use one. One that cannot be used is refused in a sentence. */
+/** Why a model cannot be chosen, in a sentence, or nothing. */
+function obstacle({ name, line, problem }) {
+  if (Object.values(data.fields).some(({ model }) => model?.lines.includes(line))) return "";
+  return problem ?? translator(data.strings[lang])("page.model-nowhere", { name });
+}
+
+/** Gives the model to every figure that can use one. One that cannot be used is refused. */
 function choose(name) {
-  const problem = cards.find(card => card.name === name)?.problem;
-  document.getElementById("model-status").textContent = problem ?? "";
+  const card = cards.find(one => one.name === name);
+  const problem = card ? obstacle(card) : "";
+  document.getElementById("model-status").textContent = problem;
   if (problem) name = "";
   if (name !== chosen) {
     chosen = name;

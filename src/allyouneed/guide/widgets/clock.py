@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-REPEATS, ENOUGH = 3, 0.1  # runs, or seconds after which there are no more
+REPEATS, ENOUGH = 5, 0.5  # runs, or seconds after which there are no more
 LAST = 3  # points of a curve that tell how it goes on
 ONE_AT_A_TIME = Lock()
 

@@ -4,6 +4,7 @@ import { el } from "./dom.js";
 import { number, pieces } from "./text.js";
 
 const STEPS = 25; // of a scale of colours
+const SLOPES = [1.2, 2.3]; // between which the time of attention should grow with the length
 
 /** A titled part of a figure. */
 export function part(title, ...content) {
@@ -35,6 +36,11 @@ export function told({ t, out }, key, values, digits = 0) {
 /** A formula, whose digits are no result. */
 export function formula(text) {
   return el("span", { class: "formula" }, text);
+}
+
+/** What stands beside a slope in the time of attention that is far from the 2 of theory. */
+export function oddSlope(t, slope) {
+  return slope < SLOPES[0] || slope > SLOPES[1] ? formula(` ${t("frame.slope-odd")}`) : "";
 }
 
 /** A number out of a paper, which leads to the bibliography. */

@@ -2,7 +2,7 @@
 
 import { bars } from "../lib/bars.js";
 import { el } from "../lib/dom.js";
-import { formula, measure, part, told } from "../lib/parts.js";
+import { formula, measure, oddSlope, part, told } from "../lib/parts.js";
 import { plot } from "../lib/plot.js";
 import { pieces } from "../lib/text.js";
 
@@ -62,7 +62,7 @@ function draw(kit, result, parts) {
   );
   parts.curve.draw({ xs: result.lengths, logX: true, logY: true, digits: 2, ticks: result.lengths, series: Object.entries(result.times).map(([name, values]) => ({ name: t(`cost.method.${name}`), values })) });
   const slope = name => out(`slope.${name}`, result.exponents[name], 2);
-  parts.note.replaceChildren(...pieces(t, "cost.slopes", { naive: slope("naive"), tiled: slope("tiled"), window: slope("window"), state: slope("state") }));
+  parts.note.replaceChildren(...pieces(t, "cost.slopes", { naive: slope("naive"), tiled: slope("tiled"), window: slope("window"), state: slope("state") }), oddSlope(t, result.exponents.naive));
   const { lengths, machine, ...setting } = result.paying;
   parts.paying.replaceChildren(...Object.entries(lengths).map(([name, length]) => measure(t(`cost.paying.${name}`), length === null ? "–" : out(`paying.${name}`, length, 0), t("cost.paying-more"))));
   parts.machine.replaceChildren(...told(kit, "cost.paying-note", setting), ` ${machine}.`);

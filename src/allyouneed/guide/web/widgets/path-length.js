@@ -2,12 +2,11 @@
 
 import { bars } from "../lib/bars.js";
 import { el } from "../lib/dom.js";
-import { formula, measure, part, told } from "../lib/parts.js";
+import { formula, measure, oddSlope, part, told } from "../lib/parts.js";
 import { plot } from "../lib/plot.js";
 import { pieces } from "../lib/text.js";
 
 const LINES = { recurrent: 1, convolution: 2, attention: 0, restricted: 3 };
-const SLOPES = [1.2, 2.3]; // between which the time of self-attention should grow
 
 function build(kit) {
   const { t } = kit;
@@ -61,7 +60,7 @@ function draw(kit, result, parts) {
   const slope = exponents.attention;
   parts.note.replaceChildren(
     ...pieces(t, "path-length.slope", { attention: out("slope.attention", slope, 2), recurrent: out("slope.recurrent", exponents.recurrent, 2), d: out("measured.d", result.width, 0) }),
-    slope < SLOPES[0] || slope > SLOPES[1] ? formula(` ${t("path-length.slope-odd")}`) : "",
+    oddSlope(t, slope),
   );
 }
 

@@ -44,7 +44,7 @@ function build(kit) {
       "div",
       { class: "sentences" },
       part(t("sentences.bars"), parts.bars.node, parts.axis, parts.axisName, parts.reason),
-      part(t("sentences.swap"), parts.words.node, el("p", { class: "hint" }, t("sentences.swap-help")), action(kit, "sentences", t("sentences.stretch"), stretch, { class: "stretch" }), " ", parts.other, parts.foreign),
+      part(t("sentences.swap"), parts.words.node, el("p", { class: "hint" }, t("sentences.swap-help")), el("div", { class: "buttons" }, action(kit, "sentences", t("sentences.stretch"), stretch, { class: "stretch" }), parts.other), parts.foreign),
       part(t("sentences.steps"), parts.tokens.node, parts.steps),
       el("div", { class: "part" }, parts.place, parts.top.node, parts.rank),
       parts.totals,
