@@ -22,7 +22,7 @@ def train(
     """Train a model from text, in one command.
 
     It learns the subwords, trains, validates, averages the best models and writes a model card. The same command on the
-    same folder goes on where it stopped.
+    same folder goes on where it stopped; so does the recipe.toml that a run left in its folder.
 
     For example:
       allyouneed train recipe.toml training.updates=2000 --out runs/first
@@ -30,12 +30,25 @@ def train(
     from allyouneed import training
 
     path = recipe_file(recipe)
-    folder = out or Path("runs") / path.stem
+    folder = out or folder_for(path)
     try:
         write(str(training.train(training.read_recipe(path, overrides), folder)))
     except KeyboardInterrupt:
-        print(f"Stopped: the same command goes on from the last checkpoint in {folder}.", file=sys.stderr)
+        print(f"Stopped{what_follows(folder)}.", file=sys.stderr)
         raise
+
+
+def folder_for(recipe: Path) -> Path:
+    """Where a recipe's run goes that names no folder: one by the recipe's name, or the run that left the recipe."""
+    left = recipe.name == "recipe.toml" and (recipe.parent / "checkpoints").is_dir()
+    return recipe.parent if left else Path("runs") / recipe.stem
+
+
+def what_follows(folder: Path) -> str:
+    """What the same command will do with the run that was stopped in a folder."""
+    if (folder / "metrics.jsonl").exists() and not any(folder.glob("checkpoints/update-*")):
+        return f" before the first checkpoint in {folder} (training.checkpoint_every): the same command begins anew"
+    return f": the same command goes on from the last checkpoint in {folder}"
 
 
 def recipe_file(name: str) -> Path:
