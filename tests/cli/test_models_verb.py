@@ -2,7 +2,15 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+import torch
+
+from allyouneed.checkpoints.huggingface import save_huggingface
+from allyouneed.models.presets import build, count_parameters
+from allyouneed.models.transformer import Transformer
+from allyouneed.text.tokenizer import Tokenizer
 
 Command = Callable[..., Any]
 
@@ -38,3 +46,24 @@ def test_what_a_model_does_not_share_comes_first(command: Command) -> None:
     facts = json.loads(command("models", "mistral-7b", "--json").out)
     assert (facts["exact"], facts["line"], facts["n_kv_heads"]) == (True, "decoder", 8)
     assert set(names) <= set(facts)
+
+
+def test_a_folder_tells_its_settings_and_its_card(command: Command, model: Transformer, saved_folder: Path) -> None:
+    status, out, _ = command("models", saved_folder)
+    assert status == 0
+    assert f"name                {saved_folder}\nline                both\n" in out
+    assert out.endswith("\n\n# A small model\n")
+    facts = json.loads(command("models", saved_folder, "--json").out)
+    assert facts["parameters"] == count_parameters(model.config) == sum(map(torch.numel, model.parameters()))
+    assert facts["d_model"] == model.config.d_model
+
+
+def test_a_checkpoint_of_the_other_layout_does_so_too(command: Command, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    model = build("transformer-tiny", vocab_size=tokenizer.vocab_size)
+    save_huggingface(tmp_path / "theirs", model, tokenizer)
+    facts = json.loads(command("models", tmp_path / "theirs", "--json").out)
+    assert (facts["vocab_size"], facts["card"]) == (model.config.vocab_size, "")
+    (tmp_path / "empty").mkdir()
+    assert "it lacks config.json" in command("models", tmp_path / "empty").err
+    status, _, err = command("models", tmp_path / "nowhere")
+    assert (status, "or a folder." in err) == (2, True)

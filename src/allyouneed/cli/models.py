@@ -1,6 +1,7 @@
 """`allyouneed models`."""
 
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -21,7 +22,9 @@ HEAD = ["name", "parameters", "published", "layers", "width", "heads", "source"]
 
 
 def models(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A preset, or a shipped model.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A preset, or any model, as --model takes it elsewhere.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the presets and the models that ship.
@@ -31,6 +34,7 @@ def models(
 
     For example:
       allyouneed models zoo:en-fr
+      allyouneed models runs/mine
     """
     presets, zoo = preset_facts(), zoo_facts()
     if name is None:
@@ -40,12 +44,16 @@ def models(
             write(*overview(list(presets.values()), list(zoo.values())))
         return
     known = {**presets, **zoo}
-    if name not in known:
-        raise UsageError(f'There is no model "{name}", but {", ".join(known)}.{nearest(name, known)}')
-    if as_json:
-        write_json(bare(known[name]))
+    if name in known:
+        facts = known[name]
+    elif Path(name).exists() or name.startswith("hf:"):
+        facts = own_facts(name)
     else:
-        write(*details(known[name]))
+        raise UsageError(f'There is no model "{name}", but {", ".join(known)}, or a folder.{nearest(name, known)}')
+    if as_json:
+        write_json(bare(facts))
+    else:
+        write(*details(facts))
 
 
 def preset_facts() -> dict[str, dict[str, Any]]:
@@ -65,6 +73,25 @@ def preset_facts() -> dict[str, dict[str, Any]]:
             **settings(config),
         }
     return facts
+
+
+def own_facts(name: str) -> dict[str, Any]:
+    """A model in a folder or a file, this package's or another's."""
+    from allyouneed.checkpoints.conversion import read_model
+    from allyouneed.checkpoints.native import CARD, read_text
+    from allyouneed.models.presets import count_parameters
+    from allyouneed.pipeline import place_of
+
+    place = place_of(name)
+    config = read_model(place).config
+    card = read_text(place / CARD) if place.is_dir() else None
+    return {
+        "name": name,
+        "line": config.line,
+        "parameters": count_parameters(config),
+        **settings(config),
+        "card": card or "",
+    }
 
 
 def zoo_facts() -> dict[str, dict[str, Any]]:
