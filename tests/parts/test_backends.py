@@ -104,3 +104,12 @@ def test_autocast_computes_in_single_precision() -> None:
     with torch.autocast("cpu", torch.bfloat16):
         for backend in ("fused", "tiled", "sparse"):
             assert attend(query, key, value, causal(), backend=backend).dtype == torch.float32
+
+
+def test_what_is_no_mask_is_refused_in_words() -> None:
+    query = torch.randn(1, 2, 4, 8)
+    for call in (attend, explain):
+        with pytest.raises(TypeError, match=r"The mask is a Tensor, .* explicit\(\) makes one"):
+            call(query, query, query, torch.ones(4, 4, dtype=torch.bool))  # pyright: ignore[reportArgumentType]
+        with pytest.raises(TypeError, match=r"The mask is a str, .* such as causal\(\)"):
+            call(query, query, query, "causal")  # pyright: ignore[reportArgumentType]

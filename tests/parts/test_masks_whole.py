@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.attention.flex_attention import create_block_mask
 
+from allyouneed.parts.mask_text import mask_from_text
 from allyouneed.parts.masks import (
     Mask,
     block_diagonal,
@@ -183,3 +184,20 @@ def test_refusals_say_what_is_allowed() -> None:
         documents(torch.zeros(4))
     with pytest.raises(ValueError, match=r"chosen_blocks\(\) takes booleans"):
         chosen_blocks(torch.ones(2, 2), 1)
+
+
+def test_pythons_own_words_combine_no_rules() -> None:
+    for combine in (
+        lambda: causal() and sliding_window(2),
+        lambda: causal() or sliding_window(2),
+        lambda: not causal(),
+    ):
+        with pytest.raises(TypeError, match=r"Masks are combined with &, \| and ~"):
+            combine()
+
+
+def test_the_name_of_what_is_turned_round_means_the_same() -> None:
+    near = ~(causal() & sliding_window(2))
+    assert near.name == "~(causal & window(2))"
+    assert torch.equal(mask_from_text(near.name, 6).dense(6, 6), near.dense(6, 6))
+    assert (~causal()).name == "~causal"

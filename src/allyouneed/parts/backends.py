@@ -54,7 +54,10 @@ class Request:
         bias: Tensor | None = None,
         dropout: float = 0.0,
     ) -> Request:
-        """The request that a call of `attend` with these arguments makes."""
+        """The request that a call of `attend` with these arguments makes. Raises TypeError for what is no mask."""
+        if not (mask is None or isinstance(mask, Mask)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            wanted = "explicit() makes one of a matrix of booleans" if isinstance(mask, Tensor) else "such as causal()"
+            raise TypeError(f"The mask is a {type(mask).__name__}, and a Mask of parts.masks is needed: {wanted}.")
         bias_gradient = torch.is_grad_enabled() and bias is not None and bias.requires_grad
         gradients = torch.is_grad_enabled() and any(x.requires_grad for x in (query, key, value))
         return cls(

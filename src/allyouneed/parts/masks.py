@@ -198,7 +198,12 @@ class Mask:
             some, every = self.survey(sentence, queries, keys)
             return Fill(~every, ~some)
 
-        return Mask(lambda b, q, k: ~self.allows(b, q, k), f"~{self.name}", survey, self.sentences)
+        name = f"~({self.name})" if " & " in self.name else f"~{self.name}"
+        return Mask(lambda b, q, k: ~self.allows(b, q, k), name, survey, self.sentences)
+
+    def __bool__(self) -> bool:
+        """Python's own words would keep one of two rules, in silence."""
+        raise TypeError("Masks are combined with &, | and ~, and not with and, or and not.")
 
 
 def _spans(first: int, last: int, size: int, device: torch.device) -> Span:
