@@ -54,6 +54,17 @@ def test_translate_nbest_gives_as_many_lines_for_every_line(command: Command, sa
     assert out.split("\n") == [*(f"{one.score:.4f}\t{one.text}" for one in best), "", "", "", ""]
 
 
+def test_translate_ranks_a_beam_by_what_it_leaves_out(command: Command) -> None:
+    pipe = load("zoo:en-fr", Translator)
+    plain, covered = (pipe.translate([SENTENCE], nbest=2, coverage_penalty=penalty)[0].nbest for penalty in (0, 0.4))
+    assert covered[0].score != plain[0].score
+    out = command("translate", "--nbest", "2", "--coverage-penalty", "0.4", SENTENCE).out
+    assert out.split("\n")[:-1] == [f"{one.score:.4f}\t{one.text}" for one in covered]
+    status, out, err = command("translate", "--beam", "1", "--coverage-penalty", "0.4", SENTENCE)
+    assert (status, out) == (2, "")
+    assert "widen beam" in err
+
+
 def test_translate_align_as_text_and_json(command: Command, saved_folder: Path) -> None:
     alignment = load(saved_folder, Translator).translate([SENTENCE], align=True)[0].alignment
     assert alignment

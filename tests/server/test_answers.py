@@ -63,6 +63,7 @@ def test_models_are_listed_with_what_they_can_be_asked(client: TestClient) -> No
         {},
         {"beam": 3, "nbest": 2, "align": True},
         {"beam": 1, "length_penalty": 0},
+        {"beam": 4, "nbest": 4, "coverage_penalty": 2.0},
         {"beam": 6, "constraints": [[], ["dog slept"], []]},
     ],
 )

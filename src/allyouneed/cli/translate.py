@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from allyouneed.pipeline import Translation
     from allyouneed.text.glossary import Glossary
 
+LengthPenalty = Annotated[
+    float,
+    typer.Option(min=0, max=10, help="Power of the length that hypotheses are compared by; 0: length does not count."),
+]
+CoveragePenalty = Annotated[
+    float,
+    typer.Option(min=0, max=10, help="Weight of what a beam's translations leave out of the source; 0: none."),
+]
+
 
 def translate(
     text: Texts = None,
@@ -21,12 +30,8 @@ def translate(
     beam: Annotated[int, typer.Option(min=1, help="Hypotheses followed at a time; 1 is greedy.")] = 4,
     nbest: Annotated[int, typer.Option(min=1, help="Translations of each line, best first; at most --beam.")] = 1,
     align: Annotated[bool, typer.Option("--align", help="Also say which word came from which.")] = False,
-    length_penalty: Annotated[
-        float,
-        typer.Option(
-            min=0, max=10, help="Power of the length that hypotheses are compared by; 0: length does not count."
-        ),
-    ] = 0.6,
+    length_penalty: LengthPenalty = 0.6,
+    coverage_penalty: CoveragePenalty = 0.0,
     constraint: Annotated[
         list[str] | None,
         typer.Option(metavar="PHRASE", help="What every translation must hold; may be said several times."),
@@ -57,7 +62,8 @@ def translate(
 
     terms = None if glossary is None else Glossary.read(glossary)
     always = [checked(phrase) for phrase in constraint or []]
-    settings: Any = {"beam": beam, "nbest": nbest, "length_penalty": length_penalty, "align": align}
+    penalties = {"length_penalty": length_penalty, "coverage_penalty": coverage_penalty}
+    settings: Any = {"beam": beam, "nbest": nbest, "align": align, **penalties}
     pipe = load(model, Translator, precision=precision)
     before = 0
     for lines in chunks(text):

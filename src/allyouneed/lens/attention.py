@@ -26,19 +26,24 @@ FACE = "allyouneed.guide.look"
 
 @dataclass(frozen=True)
 class Lookup:
-    """What went into one attention: from this its weights are computed, when somebody asks."""
+    """What went into one attention: from this its weights are computed, when somebody asks. B is 1 but for `each`."""
 
     attention: Any  # a MultiHeadAttention; in the class below it an AdditiveAttention
-    x: Tensor  # [1, T, D]
-    keys: Tensor  # [1, G, S, K]
+    x: Tensor  # [B, T, D]
+    keys: Tensor  # [B, G, S, K]
     mask: Mask | None = None
     place: Place = NOWHERE
 
-    @torch.no_grad()
     def weights(self, head: int | None = None) -> Tensor:
         """The weights of one head [T, S], or of all [H, T, S]. Each row adds to 1."""
-        weights = self.attention.weights(self.x, self.keys, self.mask, self.place, head=head)
-        return (weights[0] if head is None else weights[0, 0]).cpu()
+        weights = self.each(head)[0]
+        return weights if head is None else weights[0]
+
+    @torch.no_grad()
+    def each(self, head: int | None = None) -> Tensor:
+        """The weights of one head or of all, for each text of a batch [B, 1 or H, T, S]."""
+        weights: Tensor = self.attention.weights(self.x, self.keys, self.mask, self.place, head=head)
+        return weights.cpu()
 
     @property
     def rule(self) -> Mask | None:
@@ -50,15 +55,15 @@ class Lookup:
 
 @dataclass(frozen=True)
 class AdditiveLookup(Lookup):
-    """The same of additive attention. Its queries x [1, T, Q] come step by step: each is the state after the last."""
+    """The same of additive attention. Its queries x [B, T, Q] come step by step: each is the state after the last."""
 
-    keep: Tensor | None = None  # [1, S]
+    keep: Tensor | None = None  # [B, S]
 
     @torch.no_grad()
-    def weights(self, head: int | None = None) -> Tensor:
-        """The weights of its one head [T, S], or with a dimension for it [1, T, S]. Each row adds to 1."""
-        weights: Tensor = self.attention.weights(self.x, self.keys, self.keep).cpu()
-        return weights if head is None else weights[0]
+    def each(self, head: int | None = None) -> Tensor:
+        """The weights of its one head, for each text of a batch [B, 1, T, S]."""
+        weights: Tensor = self.attention.weights(self.x, self.keys, self.keep)
+        return weights[:, None].cpu()
 
 
 def attentions(model: nn.Module) -> list[tuple[str, MultiHeadAttention | AdditiveAttention]]:

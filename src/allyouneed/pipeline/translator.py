@@ -14,12 +14,13 @@ from allyouneed.decoding.constraints import Constraints
 from allyouneed.decoding.scorers import forced_score
 from allyouneed.decoding.search import Hypothesis
 from allyouneed.errors import UsageError
-from allyouneed.lens.attention import Attention, attentions, recording
+from allyouneed.lens.attention import Attention, Lookup, attentions, recording
 from allyouneed.pipeline.common import Score, TextError, one_text
+from allyouneed.pipeline.coverage import by_coverage, check_penalty, coverage
 from allyouneed.pipeline.gaps import Filling, Guess, check_gaps, sentinels_of, with_masks
 from allyouneed.pipeline.phrases import inside_words, spelt
 from allyouneed.pipeline.writing import Writer
-from allyouneed.tasks.hypotheses import batches, encode, hypotheses, never_written, start_of
+from allyouneed.tasks.hypotheses import batches, encode, hypotheses, never_written, padded, start_of
 from allyouneed.text.tokenizer import Tokenizer
 
 
@@ -39,7 +40,7 @@ class Translation:
     """One translation. A blank source has a blank one."""
 
     text: str
-    score: float  # log-probability / length penalty
+    score: float  # log-probability / length penalty, and the coverage penalty where one is asked for
     tokens: list[str]
     alignment: Alignment | None = None
     nbest: "tuple[Translation, ...]" = ()  # best first, this one included
@@ -98,20 +99,25 @@ class Translator(Writer):
         beam: int = 4,
         nbest: int = 1,
         length_penalty: float = 0.6,
+        coverage_penalty: float = 0.0,
         align: bool = False,
         constraints: Sequence[Sequence[str]] | None = None,
         on_progress: Callable[[int], None] = lambda done: None,
     ) -> list[Translation]:
         """The best translation of each text, in order; `nbest` > 1 also gives the runners-up, `align` the alignments.
 
+        With a `coverage_penalty` all that the beam found is ranked by what it leaves out of the source, too (Wu 2016).
+        This takes one more pass over a text's translations.
+
         `constraints` are phrases that the translation of each text must hold (Post and Vilar 2018): for each text a
         list. They want a beam of 2 to 64, and are held the better, the wider it is.
 
         Raises TooLongError before anything is translated, TextError for phrases that cannot be written, and UsageError
-        where a model without attention is to align, or the beam does not suit constraints.
+        where a model without attention is to align or to cover, or the beam does not suit what is asked.
         """
         one_text(texts)
-        if align:
+        check_penalty(coverage_penalty, beam)
+        if align or coverage_penalty:
             attentions(self.model)
         sources = self.encode(texts)
         phrases = spelt(self.tokenizer, constraints, texts=len(texts), room=self.config.max_length)
@@ -122,15 +128,17 @@ class Translator(Writer):
             self.tokenizer,
             [sources[index] for index in there],
             beam=beam,
-            nbest=nbest,
+            nbest=max(beam, nbest) if coverage_penalty else nbest,
             length_penalty=length_penalty,
             precision=self.precision,
             constraints=Constraints(held, self._inside_words) if any(held) else None,
             on_progress=on_progress,
         )
         results = [Translation("", 0.0, []) for _ in texts]
-        for index, ranked in zip(there, found, strict=True):
-            made = tuple(self._translation(sources[index], hypothesis, align) for hypothesis in ranked)
+        for index, best in zip(there, found, strict=True):
+            if coverage_penalty:
+                best = by_coverage(best, self.coverage(sources[index], best), coverage_penalty)[:nbest]
+            made = tuple(self._translation(sources[index], hypothesis, align) for hypothesis in best)
             results[index] = replace(made[0], nbest=made)
         return results
 
@@ -280,17 +288,33 @@ class Translator(Writer):
             return self.look(source, self.encode([target])[0])
         return self.look(source, self.bare(hypotheses(self.model, self.tokenizer, [source], beam=4)[0][0].tokens))
 
-    @torch.inference_mode()
     def look(self, source: Sequence[int], target: Sequence[int]) -> Attention:
         """The attention of a pair of token sequences without marks."""
         goal = self.goal(target)
         given = [start_of(self.tokenizer), *goal[:-1]]
-        with recording(self.model) as lookups:
-            memory = encode(self.model, self.tokenizer, [source])
-            self.model.decode(torch.tensor([given], device=self.device), memory)
+        lookups = self._looking(source, [given])
         read, inputs, written = map(self.tokenizer.pieces, (self.tokenizer.wrap(source), given, goal))
         names = {"encoder": (read, read), "decoder": (inputs, inputs), "cross": (written, read)}
         return Attention(lookups, {side: names[side] for side in lookups})
+
+    @torch.inference_mode()
+    def _looking(self, source: Sequence[int], given: Sequence[Sequence[int]]) -> dict[str, list[Lookup]]:
+        """What a source, and a decoder that is given each of these after it, look at in one pass."""
+        tokens, _ = padded(given, self.tokenizer.pad)
+        with recording(self.model) as lookups:
+            memory = encode(self.model, self.tokenizer, [source] * len(given))
+            self.model.decode(tokens.to(self.device), memory)
+        return lookups
+
+    def coverage(self, source: Sequence[int], found: Sequence[Hypothesis]) -> list[float]:
+        """How well each of a search's translations covers its source (tokens without marks): 0 is all of it, and less
+        is less. As for alignments, the last decoder layer counts, its heads together; an end looks where it is written.
+        """
+        lengths = [len(one.token_logprobs) for one in found]
+        start, first = start_of(self.tokenizer), len(self.tokenizer.prefix)  # nobody needs to look at marks
+        given = [[start, *one.tokens][:length] for one, length in zip(found, lengths, strict=True)]
+        weights = self._looking(source, given)["cross"][-1].each().mean(1)[..., first : first + len(source)]
+        return [float(coverage(own[:length])) for own, length in zip(weights, lengths, strict=True)]
 
     def align(self, source: Sequence[int], target: Sequence[int]) -> Alignment:
         """For each target token the source token that the last decoder layer, its heads together, looks at most."""

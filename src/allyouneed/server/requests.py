@@ -35,6 +35,7 @@ class Translate(Asked):
     beam: int = Field(4, ge=1, le=WIDEST)
     nbest: int = Field(1, ge=1)
     length_penalty: float = Field(0.6, ge=0)
+    coverage_penalty: float = Field(0.0, ge=0)
     align: bool = False
     constraints: list[Phrases] | None = Field(None, max_length=MOST_TEXTS)
 
