@@ -1,6 +1,7 @@
 """Killed at any moment and started again: the same model, bit for bit. One process or two: the same model."""
 
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -113,3 +114,35 @@ def test_stopped_and_started_again_draws_the_same(
     train(recipe, tmp_path / "stopped")
     calm, stopped_run = (tmp_path / name / "model.safetensors" for name in ("calm", "stopped"))
     assert calm.read_bytes() == stopped_run.read_bytes()
+
+
+@pytest.mark.parametrize("ema_decay", [0.0, 0.9])
+def test_an_interrupt_waits_for_a_checkpoint(
+    tmp_path: Path, ema_decay: float, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    recipe = read_recipe(toy_recipe(tmp_path, updates=11, ema_decay=ema_decay))
+    train(recipe, tmp_path / "calm")
+    update = Trainer.update
+
+    def interrupted(times: int) -> None:
+        def during(trainer: Trainer, progress: Progress) -> UpdateResult:
+            if progress.update == 6:
+                for _ in range(times):
+                    signal.raise_signal(signal.SIGINT)
+            return update(trainer, progress)
+
+        monkeypatch.setattr(Trainer, "update", during)
+        with pytest.raises(KeyboardInterrupt):
+            train(recipe, tmp_path / f"stopped {times}")
+        monkeypatch.undo()
+
+    before = signal.getsignal(signal.SIGINT)
+    for times, saved in ((1, 7), (2, 4)):  # the second Ctrl-C does not wait, and every fourth update was saved before
+        interrupted(times)
+        folder = tmp_path / f"stopped {times}"
+        assert [path.name for path in (folder / "checkpoints").iterdir()] == [f"update-{saved:08d}"]
+        assert "stopping with a checkpoint after this update" in capfd.readouterr().err
+        assert signal.getsignal(signal.SIGINT) is before
+        train(recipe, folder)
+        calm, stopped = (run / "model.safetensors" for run in (tmp_path / "calm", folder))
+        assert calm.read_bytes() == stopped.read_bytes()

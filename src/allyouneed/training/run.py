@@ -2,6 +2,7 @@
 
 import time
 import tomllib
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, cast
@@ -20,6 +21,7 @@ from allyouneed.models.transformer import TransformerConfig
 from allyouneed.tasks.registry import TASKS
 from allyouneed.tasks.task import Task, TokenData
 from allyouneed.training.card import card
+from allyouneed.training.interrupts import held_back
 from allyouneed.training.lock import held
 from allyouneed.training.loop import Trainer, UpdateResult
 from allyouneed.training.memory import check_memory, keep_freed_memory, release_freed_memory
@@ -176,7 +178,13 @@ class Run:
         self.metrics = Metrics(out, progress.update) if trainer.ranks.first else None
 
     def go(self) -> None:
-        """Updates, validations and checkpoints, until all is done."""
+        """Updates, validations and checkpoints, until all is done, or until Ctrl-C where one process trains."""
+        alone = self.trainer.ranks.world == 1  # of several each would stop at an update of its own
+        with held_back(self.display.say) if alone else nullcontext(lambda: False) as stopped:
+            self._updates(stopped)
+        self._finish()
+
+    def _updates(self, stopped: Callable[[], bool]) -> None:
         settings, progress = self.settings, self.progress
         started = time.monotonic() - progress.seconds
         while progress.update < settings.updates and not self._out_of_patience():
@@ -188,9 +196,10 @@ class Run:
             last = progress.update == settings.updates
             if progress.update % settings.validate_every == 0 or last:
                 self._validate(result)
-            if progress.update % settings.checkpoint_every == 0 or last or self._out_of_patience():
+            if progress.update % settings.checkpoint_every == 0 or last or self._out_of_patience() or stopped():
                 self._checkpoint()
-        self._finish()
+            if stopped():
+                raise KeyboardInterrupt
 
     def _out_of_patience(self) -> bool:
         return self.settings.patience is not None and self.progress.worse >= self.settings.patience
