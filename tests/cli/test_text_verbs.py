@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from allyouneed import pipeline
+from allyouneed.checkpoints import places
 from allyouneed.cli.score import usual_model
 from allyouneed.pipeline import Generation, LanguageModel, MaskedModel, Translator, load
 
@@ -221,7 +221,7 @@ def test_score_takes_the_model_that_fits_its_arguments(
     )
     (tmp_path / "lm-en").symlink_to(decoder_folder)
     (tmp_path / "en-fr").symlink_to(saved_folder)
-    monkeypatch.setattr(pipeline, "ZOO", tmp_path)
+    monkeypatch.setattr(places, "ZOO", tmp_path)
     assert command("score", "The cat.").out == command("score", "--model", decoder_folder, "The cat.").out
     pair = ["The cat.", "Le chat."]
     assert command("score", *pair).out == command("score", "--model", saved_folder, *pair).out

@@ -12,7 +12,8 @@ import sacrebleu
 import torch
 from toy import toy_recipe
 
-from allyouneed import pipeline, training
+from allyouneed import training
+from allyouneed.checkpoints import places
 from allyouneed.checkpoints.native import load_model, save_model
 from allyouneed.models.transformer import Transformer
 from allyouneed.pipeline import Translation, Translator, load
@@ -312,7 +313,7 @@ def test_models_lists_what_ships(
     command: Command, saved_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(saved_folder, tmp_path / "zoo" / "xx-yy")
-    monkeypatch.setattr(pipeline, "ZOO", tmp_path / "zoo")
+    monkeypatch.setattr(places, "ZOO", tmp_path / "zoo")
     assert "zoo:xx-yy" in command("models").out
     out = command("models", "zoo:xx-yy").out
     assert "d_model             32\n" in out

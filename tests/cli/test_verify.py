@@ -138,7 +138,7 @@ def test_a_folder_that_no_family_holds_says_why(command: Command, saved_folder: 
 
 
 def test_the_translator_that_ships_agrees() -> None:
-    from allyouneed.pipeline import ZOO
+    from allyouneed.checkpoints.places import ZOO
 
     found = verify(ZOO / "en-fr")
     assert (found.family, found.begins) == ("PEGASUS", None)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from allyouneed import pipeline
+from allyouneed.checkpoints import places
 from allyouneed.checkpoints.native import SavedModel, load_model
 from allyouneed.errors import InputError, UsageError
 from allyouneed.pipeline import LanguageModel, MaskedModel, Pipeline, Translator, Writer, load, shipped
@@ -46,7 +46,7 @@ def test_shipped_models_by_line(
 ) -> None:
     for folder in folders.values():
         (tmp_path / folder.name).symlink_to(folder)
-    monkeypatch.setattr(pipeline, "ZOO", tmp_path)
+    monkeypatch.setattr(places, "ZOO", tmp_path)
     assert shipped() == ["zoo:decoder", "zoo:encoder", "zoo:model"]
     assert (shipped("both"), shipped("decoder"), shipped("encoder")) == (
         ["zoo:model"],

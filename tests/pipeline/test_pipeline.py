@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import allyouneed
-from allyouneed import pipeline
+from allyouneed.checkpoints import places
 from allyouneed.errors import InputError, UsageError
 from allyouneed.models.transformer import Transformer
 from allyouneed.pipeline import TooLongError, Translator, gathered, load, strongest
@@ -186,7 +186,7 @@ def test_load_a_folder(saved_folder: Path) -> None:
 
 
 def test_load_a_shipped_model(saved_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "ZOO", saved_folder.parent)
+    monkeypatch.setattr(places, "ZOO", saved_folder.parent)
     assert load("zoo:model").name == "zoo:model"
     with pytest.raises(
         UsageError, match=r'There is no shipped model "zoo:modl", but zoo:model\. Did you mean "zoo:model"'

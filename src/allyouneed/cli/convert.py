@@ -32,7 +32,7 @@ def convert(
       allyouneed convert runs/mine web --to onnx
     """
     from allyouneed.checkpoints.conversion import convert
-    from allyouneed.pipeline import place_of
+    from allyouneed.checkpoints.places import place_of
 
     convert(place_of(source), target, to, family=family)
     write(str(target))

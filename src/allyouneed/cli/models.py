@@ -79,8 +79,8 @@ def own_facts(name: str) -> dict[str, Any]:
     """A model in a folder or a file, this package's or another's."""
     from allyouneed.checkpoints.conversion import read_model
     from allyouneed.checkpoints.native import CARD, read_text
+    from allyouneed.checkpoints.places import place_of
     from allyouneed.models.presets import count_parameters
-    from allyouneed.pipeline import place_of
 
     place = place_of(name)
     config = read_model(place).config
@@ -97,8 +97,8 @@ def own_facts(name: str) -> dict[str, Any]:
 def zoo_facts() -> dict[str, dict[str, Any]]:
     """Every shipped model: its size, and its card."""
     from allyouneed.checkpoints.native import CARD, CONFIG, WEIGHTS, read_config, read_text
+    from allyouneed.checkpoints.places import ZOO, shipped
     from allyouneed.models.presets import count_parameters
-    from allyouneed.pipeline import ZOO, shipped
 
     facts: dict[str, dict[str, Any]] = {}
     for name in shipped():

@@ -31,8 +31,8 @@ def verify(
       allyouneed verify models/SmolLM2-135M
       allyouneed verify runs/mine --text "The file was saved." --json
     """
+    from allyouneed.checkpoints.places import place_of
     from allyouneed.checkpoints.verify import TEXT, verify
-    from allyouneed.pipeline import place_of
 
     found = verify(place_of(model), TEXT if text is None else checked(text), tolerance=tolerance)
     if as_json:

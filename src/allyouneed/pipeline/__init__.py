@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast, overload
 
 from allyouneed.checkpoints.conversion import read_model
-from allyouneed.checkpoints.hub import PREFIX as HUB
-from allyouneed.checkpoints.hub import fetched
-from allyouneed.checkpoints.native import CARD, CONFIG, read_config, read_text
-from allyouneed.errors import UsageError, nearest
+from allyouneed.checkpoints.native import CARD, read_text
+from allyouneed.checkpoints.places import place_of as place_of
+from allyouneed.checkpoints.places import shipped as shipped
+from allyouneed.errors import UsageError
 from allyouneed.models.stepper import Precision
 from allyouneed.pipeline.common import Loaded as Loaded
 from allyouneed.pipeline.common import Pipeline as Pipeline
@@ -37,8 +37,6 @@ from allyouneed.pipeline.translator import strongest as strongest
 from allyouneed.pipeline.writing import Generation as Generation
 from allyouneed.pipeline.writing import Writer as Writer
 
-ZOO = Path(__file__).parents[1] / "zoo"
-
 AnyPipeline = Translator | LanguageModel | MaskedModel
 Kind = TypeVar("Kind", bound=Loaded)
 KINDS: dict[str, type[Loaded]] = {  # by line
@@ -49,12 +47,6 @@ KINDS: dict[str, type[Loaded]] = {  # by line
     "bits": TapeMachine,
     "set": Sorter,
 }
-
-
-def shipped(line: str | None = None) -> list[str]:
-    """Names of the models in the package: all, or those with these stacks."""
-    folders = sorted(path.parent for path in ZOO.glob("*/config.json"))
-    return [f"zoo:{folder.name}" for folder in folders if line is None or read_config(folder / CONFIG)[1].line == line]
 
 
 @overload
@@ -79,19 +71,3 @@ def load(name: str | Path, kind: type[Loaded] = Loaded, *, precision: Precision 
     if not issubclass(own, Pipeline):
         return own(saved.model, **about)
     return cast(type[Any], own)(saved.model, saved.tokenizer, precision=precision, **about)
-
-
-def place_of(name: str) -> Path:
-    """Where the model of that name is. Raises UsageError where there is none."""
-    if name.startswith("zoo:"):
-        if name not in shipped():
-            raise UsageError(
-                f'There is no shipped model "{name}", but {", ".join(shipped()) or "none"}.{nearest(name, shipped())}'
-            )
-        return ZOO / name.removeprefix("zoo:")
-    if name.startswith(HUB):
-        return fetched(name)
-    if not Path(name).exists():
-        hint = nearest(f"zoo:{name}", shipped())
-        raise UsageError(f'"{name}" is neither a folder nor a shipped model ({", ".join(shipped()) or "none"}).{hint}')
-    return Path(name)

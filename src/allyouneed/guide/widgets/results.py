@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from allyouneed.checkpoints.native import METRICS, RECIPE
+from allyouneed.checkpoints.places import place_of, shipped
 from allyouneed.guide.models import Models
 from allyouneed.guide.widgets.base import Inputs, Widget
 from allyouneed.guide.widgets.experiments import how, means
-from allyouneed.pipeline import Translator, place_of, shipped
+from allyouneed.pipeline import Translator
 from allyouneed.reproduce.result import stored
 
 
