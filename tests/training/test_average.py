@@ -14,8 +14,8 @@ from allyouneed.checkpoints.averaging import mean_weights
 from allyouneed.errors import InputError, UsageError
 from allyouneed.models.presets import configure, count_parameters
 from allyouneed.training import memory, read_recipe, train
+from allyouneed.training.beginning import config_of
 from allyouneed.training.recipe import Recipe
-from allyouneed.training.run import config_of
 
 ONE_OF_A_KIND = ["en-fr", "lm-en", "mlm-en", "mamba-en", "rnnsearch-en-fr", "hull", "copy", "sort"]
 

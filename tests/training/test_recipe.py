@@ -12,8 +12,8 @@ from allyouneed.models.presets import count_parameters
 from allyouneed.tasks.registry import TASKS
 from allyouneed.tasks.task import TokenData
 from allyouneed.training import train
+from allyouneed.training.beginning import config_of
 from allyouneed.training.recipe import Recipe, parse_recipe, read_recipe, to_toml
-from allyouneed.training.run import config_of
 
 PAIR = '[[data.train]]\nsource = "a.tsv"\n[[data.dev]]\nsource = "b.tsv"\n'
 SHIPPED = sorted(Path(str(files("allyouneed") / "recipes")).rglob("*.toml"))

@@ -9,8 +9,9 @@ import torch
 
 from allyouneed.models.architectures import architecture_of
 from allyouneed.tasks.task import TokenData
+from allyouneed.training.beginning import config_of
 from allyouneed.training.recipe import read_recipe
-from allyouneed.training.run import config_of, train
+from allyouneed.training.run import train
 
 WORDS = [
     "the",

@@ -14,6 +14,7 @@ from allyouneed.models.transformer import Transformer
 from allyouneed.tasks.documents import Indices, Pieces, Texts, check_row, cut, prepare_texts
 from allyouneed.tasks.encoded import Batch, seq2seq_batch
 from allyouneed.tasks.sources import TextData
+from allyouneed.tasks.stored import own
 from allyouneed.tasks.task import Loss, Report, Task, token_loss
 from allyouneed.text.batching import token_batches
 from allyouneed.text.tokenizer import Tokenizer
@@ -53,7 +54,7 @@ class Denoising(Task):
         """Trains the subword model and tokenises the text, or takes both up from `folder` if they are there already."""
         if data.permute and data.objective == "spans":
             raise UsageError("data.permute belongs to data.objective infilling: gaps alone do not restore an order.")
-        tokenizer, train, dev = prepare_texts(
+        found, train, dev = prepare_texts(
             data,
             vocab_size=vocab_size,
             seed=seed,
@@ -62,6 +63,10 @@ class Denoising(Task):
             report=report,
             sentinels=data.sentinels if data.objective == "spans" else 0,
         )
+        tokenizer = own(found)
+        if data.objective == "spans" and len(tokenizer.sentinels) < data.sentinels:
+            has = len(tokenizer.sentinels)
+            raise UsageError(f"data.sentinels {data.sentinels}: the tokenizer of model.start has {has} sentinels.")
         return cls(tokenizer, train, dev, data)
 
     def size(self) -> str:

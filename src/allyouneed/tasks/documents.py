@@ -12,7 +12,6 @@ from allyouneed.errors import InputError
 from allyouneed.tasks.sources import Documents, TextData
 from allyouneed.tasks.stored import fingerprint, load_arrays, save_arrays, subwords
 from allyouneed.tasks.task import Report
-from allyouneed.text.tokenizer import Tokenizer
 from allyouneed.text.vocabulary import Line, Vocabulary
 
 Array = npt.NDArray[np.int32]
@@ -97,7 +96,7 @@ def cut(texts: Texts, longest: int, *, marks: bool) -> Pieces:
 
 def prepare_texts(
     data: TextData, *, vocab_size: int, seed: int, line: Line, folder: Path, report: Report, sentinels: int = 0
-) -> tuple[Tokenizer, Texts, Texts]:
+) -> tuple[Vocabulary, Texts, Texts]:
     """The tokenizer, and the training and validation documents, made or taken up from `folder`."""
     sources = [Documents(tables, Path(data.root), seed) for tables in (data.train, data.dev)]
     tokenizer = subwords(

@@ -11,8 +11,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from allyouneed.checkpoints.atomic import staged_folder
+from allyouneed.errors import UsageError
+from allyouneed.text.foreign import load_vocabulary
 from allyouneed.text.tokenizer import Tokenizer
-from allyouneed.text.vocabulary import Line
+from allyouneed.text.vocabulary import Line, Vocabulary
 
 Arrays = dict[str, npt.NDArray[Any]]
 TOKENIZER = "tokenizer.json"
@@ -26,16 +28,27 @@ def subwords(
     line: Line,
     report: Callable[[str], None],
     sentinels: int = 0,
-) -> Tokenizer:
-    """The tokenizer that is in `folder`, or a new one, trained on the texts and put there."""
-    path = folder / TOKENIZER
-    if path.is_file():
-        return Tokenizer.load(path, line)
+) -> Vocabulary:
+    """The tokenizer of so many pieces that is in `folder`, which may be another model's, or a new one, trained on the
+    texts and put there.
+    """
+    if (folder / TOKENIZER).is_file() and (found := load_vocabulary(folder, line)).vocab_size == vocab_size:
+        return found
     report(f"training the subword model ({vocab_size:,} pieces)")
     tokenizer = Tokenizer.train(texts(), vocab_size=vocab_size, sentinels=sentinels)
     with staged_folder(folder) as staging:
         tokenizer.save(staging / TOKENIZER)
     return tokenizer.for_line(line)
+
+
+def own(tokenizer: Vocabulary) -> Tokenizer:
+    """A tokenizer of this package, with whose marks pairs of texts are made; any other is refused."""
+    if not isinstance(tokenizer, Tokenizer):
+        raise UsageError(
+            "Pairs of texts are trained on with a tokenizer of this package, and that of model.start is of another "
+            "kind: it can go on with text alone (the tasks language and masked)."
+        )
+    return tokenizer
 
 
 def fingerprint(*parts: object) -> str:

@@ -16,7 +16,7 @@ from allyouneed.models.interface import EncoderDecoder
 from allyouneed.tasks.encoded import Batch, Encoded, TooLong, encode_pairs, load_encoded, save_encoded, texts
 from allyouneed.tasks.hypotheses import hypotheses
 from allyouneed.tasks.sources import PairData, Pairs
-from allyouneed.tasks.stored import fingerprint, subwords
+from allyouneed.tasks.stored import fingerprint, own, subwords
 from allyouneed.tasks.task import Loss, Report, Task, token_loss
 from allyouneed.text.batching import token_batches
 from allyouneed.text.corpus import Pair, Skipped
@@ -110,7 +110,7 @@ def prepared(
     """The tokenizer of a training corpus; both corpora in its tokens, without what is too long; and the text of the
     second. What is in `folder` already is taken up.
     """
-    tokenizer = subwords(folder, lambda: texts(train), vocab_size=vocab_size, line="both", report=report)
+    tokenizer = own(subwords(folder, lambda: texts(train), vocab_size=vocab_size, line="both", report=report))
     dev_text = list(dev)
     key = fingerprint(train.facts(), dev.facts(), vocab_size, max_tokens)
     encoded = load_encoded(folder / "cache" / f"{key}.safetensors")

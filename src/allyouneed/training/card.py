@@ -40,8 +40,9 @@ def card(
 {sources}
 ## Training
 
-Seed {recipe.seed}; {progress.update:,} updates on {progress.tokens:,} predictions in {progress.seconds / 60:.0f}
-minutes ({progress.tokens / max(progress.seconds, 1e-9):,.0f} a second) on {os.cpu_count()} cores
+{begun(recipe)}Seed {recipe.seed}; {progress.update:,} updates on {progress.tokens:,} predictions in
+{progress.seconds / 60:.0f} minutes ({progress.tokens / max(progress.seconds, 1e-9):,.0f} a second) on
+{os.cpu_count()} cores
 ({platform.machine()}, torch {torch.__version__}); peak rate {settings.peak_rate:g} after {settings.warmup:,} updates,
 label smoothing {settings.label_smoothing:g}, {dropout(config)}{averaged(settings)}products in {settings.precision}.
 Kept: {kept}.
@@ -63,6 +64,11 @@ def shape(config: Any) -> str:
         f"{stacks(config)}, width {config.d_model}, {config.n_heads} heads, feed-forward width {config.d_ff}, "
         f"{config.norm_placement}-norm, {config.vocab_size:,} subword pieces"
     )
+
+
+def begun(recipe: Recipe) -> str:
+    """The model that the run began with, where there was one."""
+    return f"It began with the weights and the tokenizer of {recipe.model.start}.\n\n" if recipe.model.start else ""
 
 
 def averaged(settings: Training) -> str:

@@ -24,10 +24,11 @@ class TokenizerSettings(Section):
 
 
 class ModelSettings(Section):
-    """A preset and the fields that differ from it."""
+    """A preset and the fields that differ from it; or a model to begin with, and its dropout."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
     preset: str = Field(default="transformer-small", description="a name that `allyouneed models` lists")
+    start: str | None = Field(default=None, description="a trained model that it begins with, tokenizer and all")
 
 
 class Training(Section):
@@ -129,6 +130,8 @@ def parse_recipe(raw: dict[str, Any], name: str) -> Recipe:
     model = raw.get("model", {})
     keys = model_keys(model)
     problems = [_unknown(f"model.{key}", key, keys) for key in model if key not in keys]
+    if "start" in model and "tokenizer" in raw:
+        problems.append('"model.start" brings its tokenizer along: leave the table "tokenizer" out')
     try:
         recipe = kind.model_validate(raw)
     except ValidationError as error:
@@ -141,10 +144,14 @@ def parse_recipe(raw: dict[str, Any], name: str) -> Recipe:
 
 
 def model_keys(model: dict[str, Any]) -> list[str]:
-    """What may stand in a recipe's table `model`: a preset, and the settings of its kind of model."""
+    """What may stand in a recipe's table `model`: a preset, and the settings of its kind of model; or a model to begin
+    with, whose numbers are what they are.
+    """
+    if "start" in model:
+        return ["start", "dropout"]
     preset = model.get("preset", ModelSettings().preset)
     known = preset if isinstance(preset, str) and preset in PRESETS else ModelSettings().preset
-    return ["preset", *(name for name in settings_of(known) if name != "vocab_size")]
+    return ["preset", "start", *(name for name in settings_of(known) if name != "vocab_size")]
 
 
 def _apply(raw: dict[str, Any], override: str) -> None:
@@ -204,8 +211,9 @@ def _fields(kind: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
 def to_toml(recipe: Recipe) -> str:
     """The recipe with every value and its meaning written out; reading it back gives the same recipe."""
     lines = [*_scalars(recipe)]
-    for name in ("tokenizer", "model", "training", "data"):
-        lines += ["", f"[{name}]", *_scalars(getattr(recipe, name))]
+    begun = recipe.model.start is not None
+    for name in ("model", "training", "data") if begun else ("tokenizer", "model", "training", "data"):
+        lines += ["", f"[{name}]", *_scalars(getattr(recipe, name), only_set=begun and name == "model")]
     for name, value in recipe.data:
         if _holds_tables(value):
             for table in value:

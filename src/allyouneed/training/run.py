@@ -15,11 +15,11 @@ from allyouneed.checkpoints.atomic import staged_folder
 from allyouneed.checkpoints.averaging import mean_weights
 from allyouneed.checkpoints.native import save_model
 from allyouneed.errors import InputError, UsageError
-from allyouneed.models.architectures import assemble
-from allyouneed.models.presets import configure, count_parameters, settings_of
+from allyouneed.models.presets import count_parameters
 from allyouneed.models.transformer import TransformerConfig
 from allyouneed.tasks.registry import TASKS
 from allyouneed.tasks.task import Task, TokenData
+from allyouneed.training.beginning import Beginning, beginning
 from allyouneed.training.card import card
 from allyouneed.training.interrupts import held_back
 from allyouneed.training.lock import held
@@ -47,28 +47,22 @@ def train(recipe: Recipe, out: Path) -> Path:
     settings = recipe.training
     ranks = Ranks.join(settings.accumulate)
     check_same_recipe(recipe, out)
-    config = config_of(recipe)
+    begun = beginning(recipe, out)
+    config = begun.config
     check_line(recipe, config)
     if isinstance(recipe.data, TokenData) and recipe.data.max_tokens > config.max_length:
         raise UsageError(f"data.max_tokens {recipe.data.max_tokens} is more than model.max_length {config.max_length}.")
     check_memory(config, settings.batch_tokens, averaged=settings.ema_decay > 0)
-    task = prepare(recipe, out, ranks)
+    task = prepare(recipe, out, begun, ranks)
     with held(out) if ranks.first else nullcontext():
-        return go_on(recipe, out, config, task, ranks)
+        return go_on(recipe, out, begun, task, ranks)
 
 
-def config_of(recipe: Recipe) -> TransformerConfig:
-    """The config that a recipe describes, or one of another class where its preset is for another kind of model."""
-    own = recipe.model.model_extra or {}
-    sized = "vocab_size" in settings_of(recipe.model.preset)
-    return configure(recipe.model.preset, **(own | {"vocab_size": recipe.tokenizer.vocab_size} if sized else own))
-
-
-def go_on(recipe: Recipe, out: Path, config: TransformerConfig, task: Task, ranks: Ranks) -> Path:
+def go_on(recipe: Recipe, out: Path, begun: Beginning, task: Task, ranks: Ranks) -> Path:
     """Trains from where the folder's run stands to its end."""
     settings = recipe.training
     torch.manual_seed(recipe.seed)
-    trainer = Trainer(assemble(config), task, settings, seed=recipe.seed, ranks=ranks)
+    trainer = Trainer(begun.model(), task, settings, seed=recipe.seed, ranks=ranks)
     folder, optimizer, average = out / "checkpoints", trainer.optimizer, trainer.average
     progress = load_checkpoint(folder, trainer.model, optimizer=optimizer, average=average) or Progress()
     with Terminal(settings.updates, progress.update) as terminal:
@@ -78,8 +72,10 @@ def go_on(recipe: Recipe, out: Path, config: TransformerConfig, task: Task, rank
                 f"already trained {progress.update:,} of {settings.updates:,} updates; raise training.updates to go on"
             )
             return out
-        announce(display, recipe, count_parameters(config), progress, task)
+        announce(display, recipe, count_parameters(begun.config), progress, task)
         trainer.try_largest_batch()
+        if begun.trained is not None and progress.update == 0 and ranks.first:
+            display.say(f"before the first update  validation: {in_words(trainer.validate())}")
         Run(recipe, out, trainer, progress, display).go()
     return out
 
@@ -89,9 +85,15 @@ def check_line(recipe: Recipe, config: TransformerConfig) -> None:
     needed = TASKS[recipe.task].line
     if config.line != needed:
         raise UsageError(
-            f'The task "{recipe.task}" trains {LINES[needed]}, and model.preset "{recipe.model.preset}" is '
-            f"{LINES[config.line]}: {way_out(config)}."
+            f'The task "{recipe.task}" trains {LINES[needed]}, and {named(recipe)} is {LINES[config.line]}: '
+            f"{'take another model' if recipe.model.start else way_out(config)}."
         )
+
+
+def named(recipe: Recipe) -> str:
+    """What the model comes from, as the recipe says it."""
+    model = recipe.model
+    return f'model.preset "{model.preset}"' if model.start is None else f'model.start "{model.start}"'
 
 
 def way_out(config: TransformerConfig) -> str:
@@ -100,18 +102,20 @@ def way_out(config: TransformerConfig) -> str:
     return "take another preset" + (f", or set {' and '.join(fields)}" if fields else "")
 
 
-def prepare(recipe: Recipe, out: Path, ranks: Ranks) -> Task:
+def prepare(recipe: Recipe, out: Path, begun: Beginning, ranks: Ranks) -> Task:
     """The examples, ready: the first rank makes what is missing, the others then take it up."""
 
     def make(display: Display) -> Task:
         return TASKS[recipe.task].prepare(
             recipe.data,
-            vocab_size=recipe.tokenizer.vocab_size,
+            vocab_size=begun.vocab_size(recipe),
             seed=recipe.seed,
             folder=out,
             report=display.say,
         )
 
+    if ranks.first:
+        begun.put_tokenizer(out)
     task = make(Terminal(recipe.training.updates)) if ranks.first else None
     ranks.wait()
     if ranks.first:
@@ -157,6 +161,11 @@ def announce(display: Display, recipe: Recipe, parameters: int, progress: Progre
     )
     if progress.update:
         display.say(f"going on from update {progress.update:,}")
+
+
+def in_words(measures: dict[str, float]) -> str:
+    """Measures in a line."""
+    return "  ".join(f"{name} {value:.2f}" for name, value in measures.items())
 
 
 def fall(settings: Training) -> str:
@@ -238,8 +247,7 @@ class Run:
         }
         if self.metrics is not None:
             self.metrics.write(self.progress.update, record)
-        text = "  ".join(f"{name} {value:.2f}" for name, value in measures.items())
-        self.display.say(f"update {self.progress.update:,}  validation: {text}")
+        self.display.say(f"update {self.progress.update:,}  validation: {in_words(measures)}")
 
     def _checkpoint(self) -> None:
         if self.trainer.ranks.first:
@@ -262,7 +270,7 @@ class Run:
             if measures["loss"] > progress.best_loss:
                 model.load_state_dict(load_snapshot(self.snapshots, progress.best_update))
                 measures, name = self.trainer.validate(), f"update {progress.best_update}"
-            self.display.say(f"kept: {name}  validation: " + "  ".join(f"{k} {v:.2f}" for k, v in measures.items()))
+            self.display.say(f"kept: {name}  validation: {in_words(measures)}")
             save_model(
                 self.out,
                 model,
