@@ -14,6 +14,8 @@ from toy import WORDS, toy_text
 from allyouneed.checkpoints.native import load_model, save_model
 from allyouneed.errors import UsageError
 from allyouneed.pipeline import LanguageModel, load
+from allyouneed.tasks.stored import subwords
+from allyouneed.text.tokenizer import Tokenizer
 from allyouneed.training import train
 from allyouneed.training.loop import Trainer, UpdateResult
 from allyouneed.training.recipe import Recipe, parse_recipe, read_recipe, to_toml
@@ -76,6 +78,7 @@ def test_it_begins_with_the_weights_and_the_tokenizer(
     after = load_model(tmp_path / "run")
     for name, weight in before.model.state_dict().items():
         torch.testing.assert_close(after.model.state_dict()[name], weight, atol=1e-6, rtol=0)
+    assert before.config.dropout > after.config.dropout == 0
     assert (tmp_path / "run" / "tokenizer.json").read_bytes() == (start / "tokenizer.json").read_bytes()
     said = capfd.readouterr().err
     first, last = (line for line in said.splitlines() if "validation: " in line and "kept" not in line)
@@ -88,6 +91,17 @@ def test_it_begins_with_the_weights_and_the_tokenizer(
     train(recipe_for(tmp_path, task, start, peak_rate=1e-2), tmp_path / "other")
     assert not torch.equal(load_model(tmp_path / "other").model.target_table.weight, before.model.target_table.weight)
     assert (start / "model.safetensors").read_bytes() == kept
+
+
+def test_a_tokenizer_of_another_size_that_was_left_is_made_anew(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    toy_text(tmp_path)
+    tokenizer.save(tmp_path / "tokenizer.json")
+    left = tmp_path / "tokenizer.json"
+    settings: Any = {"line": "decoder", "report": print}
+    for size, said in ((320, left.read_bytes()), (300, None)):
+        found = subwords(tmp_path, lambda: WORDS * 20, vocab_size=size, **settings)
+        assert found.vocab_size == size
+        assert (left.read_bytes() == said) is (said is not None)
 
 
 def test_stopped_it_goes_on_with_its_own_weights(
