@@ -162,6 +162,10 @@ class Reader:
             arg=[name, state],
         )
 
+    def wait_for_address(self, part: str) -> None:
+        """Until the address holds this at last: it follows the figures, with rests."""
+        self.page.wait_for_function("part => location.href.includes(part)", arg=part)
+
     def read(self) -> "Reader":
         """The whole page once, until every figure shows its numbers."""
         for name in WIDGETS:

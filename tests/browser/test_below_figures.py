@@ -178,7 +178,7 @@ def test_start_again_restores_the_defaults(story: Any) -> None:
     figure.locator('[data-panel="reset"]').click()
     story.wait("scaling")
     assert numbers(figure) == before
-    assert story.page.url.endswith("#s5.scaling")
+    story.page.wait_for_function("() => location.hash === '#s5.scaling'")
 
 
 NOTEBOOK = """

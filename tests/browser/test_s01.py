@@ -99,7 +99,7 @@ def test_pointer_and_focus_reveal_the_reason(visit: Callable[..., Any], lang: st
     reader.wait(NAME)
     assert bars(figure).nth(1).get_attribute("aria-pressed") == "true"
     assert bars(figure).nth(1).evaluate("node => node === document.activeElement")
-    assert "selected=2" in reader.page.url
+    reader.wait_for_address("selected=2")
 
 
 def test_typed_sentence_has_its_own_bar(visit: Callable[..., Any], site: Any) -> None:
@@ -181,7 +181,7 @@ def test_token_shows_what_else_could_stand_there(visit: Callable[..., Any], lang
     tokens.first.click()
     reader.wait(NAME)
     assert tokens.first.get_attribute("aria-pressed") == "true"
-    assert "token=1" in reader.page.url
+    reader.wait_for_address("token=1")
     tokens.first.press("ArrowRight")
     assert tokens.nth(1).evaluate("node => node === document.activeElement")
     assert {key: value for key, value in reader.values(NAME, "top.").items() if key != "here"} == shown[1]

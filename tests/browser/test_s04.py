@@ -105,7 +105,7 @@ def test_given_translation_is_aligned_and_kept_by_its_link(reader: Any) -> None:
     reader.wait(NAME)
     assert figure.locator(".whole q").inner_text() == own
     reader.set(NAME, {"search": "beam"})
-    assert "search=beam" in reader.page.url
+    reader.wait_for_address("search=beam")
     figure.locator('[data-panel="reset"]').click()
     reader.wait(NAME)
 
@@ -116,7 +116,7 @@ def test_written_word_is_chosen_by_click_key_and_play(reader: Any) -> None:
     words.nth(7).click()
     reader.wait(NAME)
     assert words.nth(7).get_attribute("aria-current") == "step"
-    assert "step=8" in reader.page.url
+    reader.wait_for_address("step=8")
     words.nth(7).press("ArrowLeft")
     words.nth(6).press("Enter")
     reader.wait(NAME)

@@ -109,7 +109,7 @@ def test_pieces_heads_and_rows_can_be_chosen(visit: Callable[..., Any]) -> None:
     cells.click(position={"x": 5, "y": box["height"] * 4.5 / len(one)})
     reader.wait(NAME)
     assert figure.locator('.picks [aria-pressed="true"] .token').inner_text() == "cheese"
-    assert "token=5" in reader.page.url
+    reader.wait_for_address("token=5")
 
 
 def test_decoder_looks_back_alone(visit: Callable[..., Any]) -> None:

@@ -90,7 +90,7 @@ def test_slider_keys_and_play_move_the_step(visit: Callable[..., Any]) -> None:
     slider.press("ArrowRight")
     reader.wait("cross-attention")
     assert written.count() == 2
-    assert "step=2" in reader.page.url
+    reader.wait_for_address("step=2")
     slider.press("ArrowLeft")
     reader.wait("cross-attention")
     assert written.count() == 1

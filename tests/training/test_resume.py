@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Generator
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -116,6 +117,15 @@ def test_stopped_and_started_again_draws_the_same(
     assert calm.read_bytes() == stopped_run.read_bytes()
 
 
+@pytest.fixture
+def minded() -> Generator[None]:
+    """Interrupts count, wherever this runs: a shell starts what runs in its background with interrupts ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("minded")
 @pytest.mark.parametrize("ema_decay", [0.0, 0.9])
 def test_an_interrupt_waits_for_a_checkpoint(
     tmp_path: Path, ema_decay: float, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -136,13 +146,12 @@ def test_an_interrupt_waits_for_a_checkpoint(
             train(recipe, tmp_path / f"stopped {times}")
         monkeypatch.undo()
 
-    before = signal.getsignal(signal.SIGINT)
     for times, saved in ((1, 7), (2, 4)):  # the second Ctrl-C does not wait, and every fourth update was saved before
         interrupted(times)
         folder = tmp_path / f"stopped {times}"
         assert [path.name for path in (folder / "checkpoints").iterdir()] == [f"update-{saved:08d}"]
         assert "stopping with a checkpoint after this update" in capfd.readouterr().err
-        assert signal.getsignal(signal.SIGINT) is before
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
         train(recipe, folder)
         calm, stopped = (run / "model.safetensors" for run in (tmp_path / "calm", folder))
         assert calm.read_bytes() == stopped.read_bytes()
