@@ -9,7 +9,7 @@ import tokenizers
 import torch
 import transformers
 from tokenizers import decoders, models, pre_tokenizers, trainers
-from toy import WORDS, toy_text
+from toy import WORDS, stop_before, toy_text
 
 from allyouneed.checkpoints.native import load_model, save_model
 from allyouneed.errors import UsageError
@@ -17,9 +17,7 @@ from allyouneed.pipeline import LanguageModel, load
 from allyouneed.tasks.stored import subwords
 from allyouneed.text.tokenizer import Tokenizer
 from allyouneed.training import train
-from allyouneed.training.loop import Trainer, UpdateResult
 from allyouneed.training.recipe import Recipe, parse_recipe, read_recipe, to_toml
-from allyouneed.training.state import Progress
 
 TEXT = {"language": ("text", "txt"), "masked": ("text", "txt"), "denoising": ("text", "txt")}
 
@@ -109,14 +107,7 @@ def test_stopped_it_goes_on_with_its_own_weights(
 ) -> None:
     recipe = recipe_for(tmp_path, "language", decoder_folder, updates=5, checkpoint_every=2)
     train(recipe, tmp_path / "calm")
-    update = Trainer.update
-
-    def stopped(trainer: Trainer, progress: Progress) -> UpdateResult:
-        if progress.update == 3:
-            raise KeyboardInterrupt
-        return update(trainer, progress)
-
-    monkeypatch.setattr(Trainer, "update", stopped)
+    stop_before(3, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         train(recipe, tmp_path / "stopped")
     monkeypatch.undo()

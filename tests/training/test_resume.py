@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from toy import LAYERS, free_port, toy_recipe, train_as_rank
+from toy import LAYERS, free_port, stop_before, toy_recipe, train_as_rank
 
 from allyouneed.training import read_recipe, train
 from allyouneed.training.loop import Trainer, UpdateResult
@@ -101,14 +101,7 @@ def test_stopped_and_started_again_draws_the_same(
 ) -> None:
     recipe = read_recipe(toy_recipe(tmp_path, task=task, updates=11, ema_decay=ema_decay))
     train(recipe, tmp_path / "calm")
-    update = Trainer.update
-
-    def stopped(trainer: Trainer, progress: Progress) -> UpdateResult:
-        if progress.update == 7:
-            raise KeyboardInterrupt
-        return update(trainer, progress)
-
-    monkeypatch.setattr(Trainer, "update", stopped)
+    stop_before(7, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         train(recipe, tmp_path / "stopped")
     monkeypatch.undo()

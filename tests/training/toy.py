@@ -5,13 +5,16 @@ import random
 import socket
 from pathlib import Path
 
+import pytest
 import torch
 
 from allyouneed.models.architectures import architecture_of
 from allyouneed.tasks.task import TokenData
 from allyouneed.training.beginning import config_of
+from allyouneed.training.loop import Trainer, UpdateResult
 from allyouneed.training.recipe import read_recipe
 from allyouneed.training.run import train
+from allyouneed.training.state import Progress
 
 WORDS = [
     "the",
@@ -161,6 +164,18 @@ def toy_document(draw: random.Random, long: bool) -> str:
     """Some lines of words."""
     lines = draw.randint(2, 40) if long else 1
     return "\n".join(" ".join(draw.choices(WORDS, k=draw.randint(2, 9))) for _ in range(lines))
+
+
+def stop_before(update: int, patch: pytest.MonkeyPatch) -> None:
+    """Lets trainings be interrupted when so many updates are done, until the patch is undone."""
+    go_on = Trainer.update
+
+    def stopped(trainer: Trainer, progress: Progress) -> UpdateResult:
+        if progress.update == update:
+            raise KeyboardInterrupt
+        return go_on(trainer, progress)
+
+    patch.setattr(Trainer, "update", stopped)
 
 
 def train_as_rank(recipe: Path, out: Path, rank: int, ranks: int, port: int) -> None:
