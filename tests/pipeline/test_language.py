@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from allyouneed.decoding.sampling import Draw
 from allyouneed.decoding.search import beam_search
 from allyouneed.errors import UsageError
 from allyouneed.models.mamba import Mamba, MambaConfig
-from allyouneed.models.transformer import Transformer
+from allyouneed.models.stepper import Stepper
+from allyouneed.models.transformer import DecoderState, Transformer
 from allyouneed.pipeline import LanguageModel, TextError, TooLongError
 from allyouneed.text.tokenizer import BOS, EOS, Tokenizer
 from allyouneed.text.vocabulary import Marks
@@ -73,6 +76,35 @@ def test_many_at_once_are_as_one_by_one(pipe: LanguageModel, settings: dict[str,
             together[number].finished,
         )
         assert alone.logprob == pytest.approx(together[number].logprob, abs=1e-4)
+
+
+CALM: dict[str, Any] = {"max_tokens": 40, "seed": 1, "temperature": 0.3}  # texts that repeat themselves now and then
+
+
+def test_one_text_is_written_by_guesses_and_several_step_by_step(
+    pipe: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_all, passes = Stepper.read_all, list[int]()
+
+    def counted(stepper: Stepper, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        passes.append(tokens.shape[1])
+        return read_all(stepper, tokens, state)
+
+    monkeypatch.setattr(Stepper, "read_all", counted)
+    together = pipe.generate(["dog", "The"], **CALM)
+    assert not passes
+    [alone] = pipe.generate(["dog"], **CALM)
+    assert len(passes) > 3
+    assert alone.tokens == together[0].tokens
+
+
+def test_a_window_which_cannot_be_taken_back_makes_no_guesses(decoder: Transformer, tokenizer: Tokenizer) -> None:
+    near = Transformer(replace(decoder.config, window=4)).eval()
+    near.load_state_dict(decoder.state_dict())
+    pipe = LanguageModel(near, tokenizer.for_line("decoder"), name="near")
+    for prompt in PROMPTS:
+        [alone], together = pipe.generate([prompt], **CALM), pipe.generate([prompt, "dog"], **CALM)
+        assert alone.tokens == together[0].tokens
 
 
 def test_a_seed_is_a_text_and_none_a_new_one(pipe: LanguageModel) -> None:

@@ -82,6 +82,22 @@ def test_translations_are_those_of_python(
         assert ("alignment" in told) == (one.alignment is not None)
 
 
+def test_what_may_change_nothing_here_is_handed_on_all_the_same(
+    client: TestClient, pipes: dict[str, Pipeline], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe: Any = pipes["both"]
+    translate, given = pipe.translate, dict[str, Any]()
+
+    def noted(texts: list[str], **settings: Any) -> Any:
+        given.update(settings)
+        return translate(texts, **settings)
+
+    monkeypatch.setattr(pipe, "translate", noted)
+    settings = {"beam": 3, "nbest": 2, "length_penalty": 0.9, "coverage_penalty": 0.3, "align": True}
+    asked(client, "translate", texts=TEXTS[:1], **settings)
+    assert given == {**settings, "constraints": None}
+
+
 def test_texts_are_drawn_by_their_seed_and_streamed_alike(client: TestClient, pipes: dict[str, Pipeline]) -> None:
     settings: dict[str, Any] = {"max_tokens": 9, "seed": 3, "temperature": 1.5}
     found = asked(client, "generate", model="writes", texts=TEXTS, **settings)
