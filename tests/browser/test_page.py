@@ -54,6 +54,7 @@ def test_language_is_exchanged_around_the_figures(visit: Callable[..., Any]) -> 
     page = reader.page
     figure = reader.figure("causal-mask")
     reader.set("causal-mask", {"mask": "none"})
+    reader.wait_for_address("mask=none")
     cells = figure.locator(".heat-numbers output").evaluate_all("all => all.map(node => node.dataset.value)")
     figure.evaluate("node => scrollBy(0, node.getBoundingClientRect().top - 150)")
     place, state = figure.bounding_box()["y"], page.evaluate("location.hash")
