@@ -1,12 +1,12 @@
 """Whole runs on a toy corpus: what they write, what they say, and what they refuse."""
 
-import errno
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-from safetensors.torch import save_file
+from safetensors import SafetensorError
 from toy import toy_recipe
 
 from allyouneed.checkpoints.native import load_model
@@ -101,24 +101,34 @@ def test_numbers_that_overflow_are_named(tmp_path: Path) -> None:
         train(recipe, tmp_path / "run")
 
 
-def test_a_full_disk_leaves_the_last_checkpoint_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = read_recipe(toy_recipe(tmp_path, updates=12))
+@pytest.mark.parametrize(
+    ("room", "call", "place"),
+    [("training.state", 2, "update-00000008"), ("training.run", 1, "snapshots"), ("tasks.stored", 1, "cache")],
+)
+def test_a_full_disk_leaves_the_last_checkpoint_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: str, call: int, place: str
+) -> None:
+    settings = ["training.validate_every=6", "training.validate_bleu=0"]
+    recipe = read_recipe(toy_recipe(tmp_path, updates=12), settings)
     calls = 0
+    save: Any = import_module(f"allyouneed.{room}").save_file
 
-    def full_at_the_second(*arguments: Any) -> None:
+    def full(*arguments: Any) -> None:
         nonlocal calls
         calls += 1
-        if calls == 2:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        save_file(*arguments)
+        if calls == call:
+            raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+        save(*arguments)
 
-    monkeypatch.setattr("allyouneed.training.state.save_file", full_at_the_second)
-    with pytest.raises(InputError, match=r"Cannot save .*update-00000008: no space is left on the disk"):
+    monkeypatch.setattr(f"allyouneed.{room}.save_file", full)
+    with pytest.raises(InputError, match=rf"Cannot save .*{place}: no space is left on the disk; nothing there was"):
         train(recipe, tmp_path / "run")
-    assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["update-00000004"]
+    left = [path.name for path in (tmp_path / "run").glob("checkpoints/*")]
+    assert left == ([] if place == "cache" else ["update-00000004"])
+    assert not list(tmp_path.rglob("*.saving"))
     monkeypatch.undo()
     train(recipe, tmp_path / "run")
-    train(read_recipe(toy_recipe(tmp_path, updates=12)), tmp_path / "calm")
+    train(recipe, tmp_path / "calm")
     interrupted, calm = (tmp_path / name / "model.safetensors" for name in ("run", "calm"))
     assert interrupted.read_bytes() == calm.read_bytes()
 

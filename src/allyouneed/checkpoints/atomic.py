@@ -7,6 +7,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from safetensors import SafetensorError
+
 from allyouneed.errors import InputError
 
 
@@ -28,7 +30,7 @@ def staged_folder(folder: Path) -> Generator[Path]:
         staging.mkdir(parents=True)
         yield staging
         swap_in(staging, folder)
-    except OSError as error:
+    except (OSError, SafetensorError) as error:
         raise InputError(f"Cannot save {folder}: {reason(error)}; nothing there was changed.") from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
@@ -60,9 +62,10 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def reason(error: OSError) -> str:
+def reason(error: OSError | SafetensorError) -> str:
     """The cause of a failed write in plain words."""
-    # The safetensors library reports the system's error as text alone.
-    if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left on device" in str(error):
+    if isinstance(error, SafetensorError):  # it tells the system's error as text alone
+        return "no space is left on the disk" if "No space left on device" in str(error) else str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "no space is left on the disk"
     return f"{error.strerror or error} ({error.filename})" if error.filename else str(error)

@@ -102,9 +102,6 @@ def stored(name: str, tensor: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def write_safetensors(path: Path, tensors: dict[str, Tensor], like: Path) -> None:
-    """Writes a file that the same people may read as the file `like`. Raises OSError when the disk is full."""
-    try:
-        save_file(tensors, path, metadata={"format": "pt"})
-    except SafetensorError as error:
-        raise OSError(f"{error}") from error
+    """Writes a file that the same people may read as the file `like`."""
+    save_file(tensors, path, metadata={"format": "pt"})
     shutil.copymode(like, path)  # the library makes files that only their owner may read

@@ -58,10 +58,8 @@ def fingerprint(*parts: object) -> str:
 
 def save_arrays(path: Path, arrays: Arrays) -> None:
     """Writes the arrays, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")
-    save_file(arrays, temporary)
-    temporary.replace(path)
+    with staged_folder(path.parent) as staging:
+        save_file(arrays, staging / path.name)
 
 
 def load_arrays(path: Path, names: Iterable[str]) -> Arrays | None:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from allyouneed.checkpoints.atomic import staged_folder
 from allyouneed.checkpoints.averaging import mean_weights
 from allyouneed.checkpoints.native import save_model
-from allyouneed.errors import InputError, UsageError
+from allyouneed.errors import UsageError
 from allyouneed.models.presets import count_parameters
 from allyouneed.models.transformer import TransformerConfig
 from allyouneed.tasks.registry import TASKS
@@ -292,16 +292,9 @@ class Run:
 
 def save_snapshot(folder: Path, update: int, model: nn.Module) -> None:
     """Keeps a validated model's weights."""
-    folder.mkdir(parents=True, exist_ok=True)
-    temporary = folder / ".snapshot.tmp"
-    try:
-        save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, temporary)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise InputError(
-            f"Cannot save {folder}: {error.strerror or error}; the checkpoints so far are whole."
-        ) from error
-    temporary.replace(folder / f"update-{update:08d}.safetensors")
+    with staged_folder(folder) as staging:
+        weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
+        save_file(weights, staging / f"update-{update:08d}.safetensors")
 
 
 def load_snapshot(folder: Path, update: int) -> dict[str, Tensor]:
