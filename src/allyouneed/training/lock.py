@@ -10,9 +10,10 @@ from allyouneed.errors import InputError
 
 @contextmanager
 def held(folder: Path) -> Generator[None]:
-    """While it is open no other process can hold the folder; the system lets go of it when the process ends, however
-    that happens. Raises InputError where another one holds it.
+    """While it is open no other process can hold the folder, which is made where there is none; the system lets go of
+    it when the process ends, however that happens. Raises InputError where another one holds it.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("a+") as file:
         try:
             take(file.fileno())

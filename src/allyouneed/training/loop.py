@@ -48,7 +48,7 @@ class Trainer:
         averaged = settings.ema_decay > 0 and ranks.first
         self.average = RunningAverage(self.model, settings.ema_decay) if averaged else None
         self.measure = partial(smoothed_cross_entropy, smoothing=settings.label_smoothing)
-        self._epoch = -1
+        self._epoch = 0
         self._plans = task.batches(settings.batch_tokens, seed, 0)
 
     def update(self, progress: Progress) -> UpdateResult:
@@ -70,10 +70,7 @@ class Trainer:
         loss, likelihood = self.ranks.sum(*sums)
         norm = float(nn.utils.clip_grad_norm_(self.parameters, self.settings.clip_norm))
         if not math.isfinite(norm):
-            raise InputError(
-                f"Update {number}: {self._first_overflow()} is not a number. The last checkpoint is kept: "
-                "lower training.peak_rate, or train in float32."
-            )
+            raise overflow(number, self._first_overflow())
         rate = self.rate(number)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -139,6 +136,12 @@ class Trainer:
         if progress.epoch != self._epoch:
             self._plans = self.task.batches(self.settings.batch_tokens, self.seed, progress.epoch)
             self._epoch = progress.epoch
+        if progress.position and progress.batches != len(self._plans):
+            raise InputError(
+                f"The training text is not what this run began with: an epoch had {progress.batches:,} batches and has "
+                f"{len(self._plans):,} now. Put it back, or take another --out folder."
+            )
+        progress.batches = len(self._plans)
         plan = self._plans[progress.position]
         progress.position += 1
         if progress.position == len(self._plans):
@@ -153,3 +156,11 @@ class Trainer:
             if parameter.grad is not None and not bool(torch.isfinite(parameter.grad).all()):
                 return f"the gradient of {name} (shape {list(parameter.shape)})"
         return "the gradient's norm"
+
+
+def overflow(update: int, what: str) -> InputError:
+    """What ends a run whose numbers grew beyond what can be written."""
+    return InputError(
+        f"Update {update}: {what} is not a number. The last checkpoint is kept: lower training.peak_rate, or train in "
+        "float32."
+    )

@@ -1,5 +1,6 @@
 """`train`: raw text to a model folder. The same call on the same folder goes on where it stopped."""
 
+import math
 import time
 import tomllib
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Any, cast
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import nn
 
 from allyouneed.checkpoints.atomic import staged_folder
 from allyouneed.checkpoints.averaging import mean_weights
@@ -23,7 +24,7 @@ from allyouneed.training.beginning import Beginning, beginning
 from allyouneed.training.card import card
 from allyouneed.training.interrupts import held_back
 from allyouneed.training.lock import held
-from allyouneed.training.loop import Trainer, UpdateResult
+from allyouneed.training.loop import Trainer, UpdateResult, overflow
 from allyouneed.training.memory import check_memory, keep_freed_memory, release_freed_memory
 from allyouneed.training.parallel import Ranks
 from allyouneed.training.progress import Display, Metrics, Quiet, Terminal
@@ -53,8 +54,8 @@ def train(recipe: Recipe, out: Path) -> Path:
     if isinstance(recipe.data, TokenData) and recipe.data.max_tokens > config.max_length:
         raise UsageError(f"data.max_tokens {recipe.data.max_tokens} is more than model.max_length {config.max_length}.")
     check_memory(config, settings.batch_tokens, averaged=settings.ema_decay > 0)
-    task = prepare(recipe, out, begun, ranks)
     with held(out) if ranks.first else nullcontext():
+        task = prepare(recipe, out, begun, ranks)
         return go_on(recipe, out, begun, task, ranks)
 
 
@@ -67,9 +68,10 @@ def go_on(recipe: Recipe, out: Path, begun: Beginning, task: Task, ranks: Ranks)
     progress = load_checkpoint(folder, trainer.model, optimizer=optimizer, average=average) or Progress()
     with Terminal(settings.updates, progress.update) as terminal:
         display = terminal if ranks.first else Quiet()
-        if progress.finished and progress.update >= settings.updates:
+        if progress.finished and progress.over(settings):
+            limit = "updates" if progress.update >= settings.updates else "patience"
             display.say(
-                f"already trained {progress.update:,} of {settings.updates:,} updates; raise training.updates to go on"
+                f"already trained {progress.update:,} of {settings.updates:,} updates; raise training.{limit} to go on"
             )
             return out
         announce(display, recipe, count_parameters(begun.config), progress, task)
@@ -196,7 +198,7 @@ class Run:
     def _updates(self, stopped: Callable[[], bool]) -> None:
         settings, progress = self.settings, self.progress
         started = time.monotonic() - progress.seconds
-        while progress.update < settings.updates and not self._out_of_patience():
+        while not progress.over(settings):
             result = self.trainer.update(progress)
             progress.seconds = time.monotonic() - started
             self._show(result)
@@ -205,13 +207,10 @@ class Run:
             last = progress.update == settings.updates
             if progress.update % settings.validate_every == 0 or last:
                 self._validate(result)
-            if progress.update % settings.checkpoint_every == 0 or last or self._out_of_patience() or stopped():
+            if progress.update % settings.checkpoint_every == 0 or progress.over(settings) or stopped():
                 self._checkpoint()
             if stopped():
                 raise KeyboardInterrupt
-
-    def _out_of_patience(self) -> bool:
-        return self.settings.patience is not None and self.progress.worse >= self.settings.patience
 
     def _show(self, result: UpdateResult) -> None:
         speed = self.progress.tokens / max(self.progress.seconds, 1e-9)
@@ -227,6 +226,8 @@ class Run:
         if ranks.first:
             with self.trainer.averaged():
                 measures = self.trainer.validate()
+                if not math.isfinite(measures["loss"]):
+                    raise overflow(progress.update, "the validation loss")
                 save_snapshot(self.snapshots, progress.update, self.trainer.model)
             better = measures["loss"] < progress.best_loss
             self._record(result, measures)
@@ -253,8 +254,8 @@ class Run:
         if self.trainer.ranks.first:
             self._save()
             keep = {*self.progress.validated[-self.settings.average :], self.progress.best_update}
-            for path in self.snapshots.glob("update-*.safetensors"):
-                if int(path.stem.split("-")[1]) not in keep:
+            for update, path in snapshots(self.snapshots).items():
+                if update not in keep:
                     path.unlink()
         self.trainer.ranks.wait()
 
@@ -262,13 +263,18 @@ class Run:
         """Writes the model folder: the average of the last validated models, or the best one if that is better."""
         if self.trainer.ranks.first:
             progress, model = self.progress, self.trainer.model
-            last = progress.validated[-self.settings.average :]
+            there = snapshots(self.snapshots)
+            last = [update for update in progress.validated[-self.settings.average :] if update in there]
+            if not last:
+                raise UsageError(
+                    f"{self.out} has {progress.update:,} updates and no validated model: raise training.updates."
+                )
             trained = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-            model.load_state_dict(mean_weights(load_snapshot(self.snapshots, update) for update in last))
+            model.load_state_dict(mean_weights(load_file(there[update]) for update in last))
             measures = self.trainer.validate()
             name = f"average of updates {', '.join(map(str, last))}"
-            if measures["loss"] > progress.best_loss:
-                model.load_state_dict(load_snapshot(self.snapshots, progress.best_update))
+            if not measures["loss"] <= progress.best_loss:  # as when it is not a number
+                model.load_state_dict(load_file(there[progress.best_update]))
                 measures, name = self.trainer.validate(), f"update {progress.best_update}"
             self.display.say(f"kept: {name}  validation: {in_words(measures)}")
             save_model(
@@ -297,6 +303,6 @@ def save_snapshot(folder: Path, update: int, model: nn.Module) -> None:
         save_file(weights, staging / f"update-{update:08d}.safetensors")
 
 
-def load_snapshot(folder: Path, update: int) -> dict[str, Tensor]:
-    """A validated model's weights."""
-    return load_file(folder / f"update-{update:08d}.safetensors")
+def snapshots(folder: Path) -> dict[int, Path]:
+    """The files of validated models, by their updates."""
+    return {int(path.stem.removeprefix("update-")): path for path in folder.glob("update-*.safetensors")}

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from allyouneed.checkpoints.atomic import staged_folder
 from allyouneed.errors import InputError
 from allyouneed.training.average import RunningAverage
+from allyouneed.training.recipe import Training
 
 
 @dataclass
@@ -27,6 +28,7 @@ class Progress:
     update: int = 0
     epoch: int = 0
     position: int = 0  # batches of the epoch already taken
+    batches: int = 0  # of the epoch in all
     seconds: float = 0.0
     tokens: int = 0
     best_loss: float = float("inf")
@@ -34,6 +36,10 @@ class Progress:
     worse: int = 0  # validations since the best one
     finished: bool = False
     validated: list[int] = field(default_factory=list)
+
+    def over(self, settings: Training) -> bool:
+        """Has the run made its updates, or run out of patience?"""
+        return self.update >= settings.updates or (settings.patience is not None and self.worse >= settings.patience)
 
 
 def save_checkpoint(
