@@ -1,5 +1,6 @@
 """One layer again and again, each position for as long as it needs."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
@@ -112,6 +113,7 @@ def test_pondering_is_paid_for_in_training_alone() -> None:
     extra = model.extra_loss()
     assert isinstance(extra, Tensor)
     extra.backward()
+    assert deepcopy(model).encoder.ponder is None
     assert model.encoder.halt is not None
     assert model.encoder.halt.weight.grad is not None
     assert float(model.encoder.halt.weight.grad.abs().max()) > 0

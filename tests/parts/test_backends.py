@@ -113,3 +113,20 @@ def test_what_is_no_mask_is_refused_in_words() -> None:
             call(query, query, query, torch.ones(4, 4, dtype=torch.bool))  # pyright: ignore[reportArgumentType]
         with pytest.raises(TypeError, match=r"The mask is a str, .* such as causal\(\)"):
             call(query, query, query, "causal")  # pyright: ignore[reportArgumentType]
+
+
+def test_autocast_takes_biases_in_half_precision() -> None:
+    query, key, value = torch.randn(3, 1, 2, 6, 8).bfloat16()
+    bias = torch.randn(2, 6, 6).bfloat16()
+    expected = naive_attend(query.float(), key.float(), value.float(), causal(), bias=bias.float())
+    with torch.autocast("cpu", torch.bfloat16):
+        torch.testing.assert_close(attend(query, key, value, causal(), bias=bias), expected)
+
+
+@pytest.mark.parametrize("backend", ["naive", "tiled", "fused", "sparse"])
+def test_a_bias_may_be_finer_than_the_queries(backend: Backend) -> None:
+    query, key, value = torch.randn(3, 1, 2, 6, 8).bfloat16()
+    bias = torch.randn(2, 6, 6)
+    expected = naive_attend(query.float(), key.float(), value.float(), causal(), bias=bias)
+    found = attend(query, key, value, causal(), bias=bias, backend=backend)
+    torch.testing.assert_close(found, expected.bfloat16(), atol=3e-2, rtol=0)

@@ -106,3 +106,50 @@ def test_the_gate_is_its_definition(activation: Activation, block: int, monkeypa
         return Gate.apply(gate, inner, activation)
 
     same(fast, partial(naive_gate, activation=activation), draw(2, 3, 8), draw(2, 3, 8, seed=1))
+
+
+def curvature(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """The gradient of the squared gradient of a sum over what a function gives."""
+    x = x.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(function(x).square().sum(), x, create_graph=True)
+    return torch.autograd.grad(slope.square().sum(), x)[0]
+
+
+def test_large_products_and_turns_have_gradients_of_gradients() -> None:
+    x, weight = draw(64, 128, dtype=torch.float32) / 10, draw(256, 128, seed=1, dtype=torch.float32) / 10
+    assert x.numel() * len(weight) >= ENOUGH
+    found, expected = (curvature(partial(product, weight=weight), x) for product in (linear, functional.linear))
+    torch.testing.assert_close(found, expected, atol=1e-2, rtol=1e-4)
+    cosine, sine = (part.double() for part in Rotary(6).turn(torch.arange(5)))
+    ways = (partial(turn, turn=(cosine, sine), layout="pairs") for turn in (rotate, naive_rotate))
+    found, expected = (curvature(lambda x, way=way: way(x).exp(), draw(2, 3, 5, 8)) for way in ways)
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("part", ["norm", "gate"])
+def test_others_say_that_they_have_none(part: str) -> None:
+    x = draw(3, 8, dtype=torch.float32).requires_grad_()
+    out = RMSNorm(8, eps=1e-2)(x) if part == "norm" else Gate.apply(x, x, "silu")
+    (slope,) = torch.autograd.grad(out.square().sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="differentiate twice"):
+        slope.sum().backward()
+
+
+def test_a_norm_of_one_vector_and_of_none_has_gradients() -> None:
+    for shape in ((8,), (0, 8)):
+        same(RMSNorm(8, eps=1e-2).double(), partial(naive_rms_norm, weight=torch.ones(8), epsilon=1e-2), draw(*shape))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_torchs_compiler_sees_products_and_turns_that_it_knows() -> None:
+    x, weight = draw(64, 128, dtype=torch.float32), draw(256, 128, seed=1, dtype=torch.float32)
+    torch.testing.assert_close(torch.compile(linear)(x, weight), linear(x, weight), atol=2e-5, rtol=1e-5)
+    turn = Rotary(8).turn(torch.arange(12))
+
+    def both(queries: Tensor, keys: Tensor) -> tuple[Tensor, ...]:
+        heads = (x.unflatten(-1, (-1, 8)).transpose(1, 2) for x in (queries, keys))
+        return tuple(rotate(x, turn, "halves") for x in heads)
+
+    given = draw(2, 12, 32, dtype=torch.float32), draw(2, 12, 16, seed=1, dtype=torch.float32)
+    for found, expected in zip(torch.compile(both, backend="aot_eager")(*given), both(*given), strict=True):
+        torch.testing.assert_close(found, expected)

@@ -1,6 +1,8 @@
 """Norms, activations, the gated network, and the mixture of experts, each against its formula."""
 
 import math
+import pickle
+from copy import deepcopy
 
 import pytest
 import torch
@@ -154,3 +156,13 @@ def test_balance_is_kept_in_training_alone_and_moves_the_router() -> None:
     assert mixture.balance is not None
     (gradient,) = torch.autograd.grad(mixture.balance, mixture.router.weight)
     assert float(gradient.abs().max()) > 0
+
+
+def test_experts_are_copied_after_a_pass_in_training() -> None:
+    mixture = experts().train()
+    x = numbers(2, 5, 6)
+    out = mixture(x)
+    for copied in (deepcopy(mixture), pickle.loads(pickle.dumps(mixture))):
+        assert copied.balance is None
+        assert torch.equal(copied(x), out)
+    assert mixture.balance is not None

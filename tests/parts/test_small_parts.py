@@ -51,6 +51,13 @@ def test_dropout_passes_gradients_where_it_passed_values() -> None:
     assert torch.equal(x.grad, out.detach())
 
 
+def test_dropout_may_drop_nearly_all() -> None:
+    torch.manual_seed(0)
+    out = Dropout(0.999)(torch.ones(1000, 256))
+    assert 0 < float((out > 0).float().mean()) < 0.01
+    assert out.unique().tolist() == [0.0, 256.0]
+
+
 def test_dropout_is_nothing_outside_training() -> None:
     x = torch.randn(5)
     assert Dropout(0.5).eval()(x) is x

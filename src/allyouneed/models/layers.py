@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -150,6 +150,10 @@ class Stack(nn.Module):
         steps = sinusoids(depth, config.d_model) if config.positions == "coordinates" else None
         self.register_buffer("steps", steps, persistent=False)
         self.steps: Tensor | None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle takes: not the last pass, whose graph belongs to it."""
+        return {**self.__dict__, "ponder": None}
 
     @property
     def layers(self) -> list[Layer]:

@@ -70,7 +70,7 @@ def naive_attend(
     query [B, H, T, K], key and value [B, G, S, K] -> [B, H, T, K].
     """
     weights = attention_weights(query, key, mask, scale=scale, bias=bias)  # [B, H, T, S]
-    return functional.dropout(weights, dropout) @ repeat_heads(value, query.shape[-3])
+    return functional.dropout(weights, dropout).to(value.dtype) @ repeat_heads(value, query.shape[-3])
 
 
 def attend(
@@ -93,6 +93,7 @@ def attend(
         # The kernel's backward pass is several times slower in bfloat16 than in float32 there.
         with torch.autocast("cpu", enabled=False):
             query, key, value = query.float(), key.float(), value.float()
+            bias = None if bias is None else bias.float()
             return attend(query, key, value, mask, scale=scale, bias=bias, dropout=dropout, backend=backend)
     request = Request.of(query, key, value, mask, bias=bias, dropout=dropout)
     lookup = LOOKUPS[pick(backend, request)]

@@ -44,4 +44,4 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu":
             return functional.dropout(x, self.rate)
-        return ByteDropout.apply(x, max(1, round(self.rate * 256)))
+        return ByteDropout.apply(x, min(max(1, round(self.rate * 256)), 255))

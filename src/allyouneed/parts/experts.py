@@ -1,5 +1,7 @@
 """Mixture of experts: many feed-forward networks, of which each token uses a few (Shazeer 2017)."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -51,6 +53,10 @@ class Experts(nn.Module):
             FeedForward(d_model, d_ff, bias=bias, activation=activation, gated=gated) for _ in range(n_experts)
         )
         self.balance: Tensor | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle takes: not the last pass, whose graph belongs to it."""
+        return {**self.__dict__, "balance": None}
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, T, D] -> [B, T, D]."""

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import gelu, relu, silu
 
 from allyouneed.parts.linear import Linear
@@ -47,7 +48,10 @@ class Gate(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor, Tensor, None]:
+    @once_differentiable  # which names no parameters
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx: Any, *grad_outputs: Any
+    ) -> tuple[Tensor, Tensor, None]:
         """∂gate = f'(gate) ⊙ g ⊙ inner, ∂inner = g ⊙ f(gate)."""
         gate, inner = ctx.saved_tensors
         activate, backward = ACTIVATIONS[ctx.activation], BACKWARD[ctx.activation]

@@ -30,7 +30,7 @@ class LargeLinear(torch.autograd.Function):
         needs_x, needs_weight, needs_bias = ctx.needs_input_grad
         rows = grad_outputs[0].flatten(0, -2)
         return (
-            onednn_linear(rows, weight.t(), None).view_as(x) if needs_x else None,
+            linear(rows, weight.t()).view_as(x) if needs_x else None,
             rows.t() @ x.flatten(0, -2) if needs_weight else None,
             rows.sum(0) if needs_bias else None,
         )
@@ -45,6 +45,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         or x.dim() < 2
         or x.numel() * weight.shape[0] < ENOUGH
         or torch.is_autocast_enabled("cpu")
+        or torch.compiler.is_compiling()  # which knows these products itself
         or not torch.backends.mkldnn.is_available()
     ):
         return functional.linear(x, weight, bias)

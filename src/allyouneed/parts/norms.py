@@ -1,9 +1,10 @@
 """Norms: each position's state is brought to one size, so that deep stacks can be trained."""
 
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.linalg import vector_norm
 
 NormKind = Literal["layer", "rms"]
@@ -27,13 +28,16 @@ class RootMeanSquare(torch.autograd.Function):
         return normal * weight
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor, Tensor, None]:
+    @once_differentiable  # which names no parameters
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx: Any, *grad_outputs: Any
+    ) -> tuple[Tensor, Tensor, None]:
         """With n the normalised state and s its scale: ∂w = Σ g n, ∂x = s (g w - n · mean(g w n))."""
         normal, scale, weight = ctx.saved_tensors
         along = grad_outputs[0] * normal
         mean = (along @ weight).unsqueeze(-1).div_(weight.shape[0])
         change = (grad_outputs[0] * weight).addcmul_(normal, mean, value=-1).mul_(scale)
-        return change, along.flatten(0, -2).sum(0), None
+        return change, along.reshape(-1, weight.shape[0]).sum(0), None
 
 
 class RMSNorm(nn.RMSNorm):
@@ -41,9 +45,9 @@ class RMSNorm(nn.RMSNorm):
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., D] -> [..., D]."""
-        if x.dtype not in (torch.float32, torch.float64) or not torch.is_grad_enabled():
+        if self.eps is None or x.dtype not in (torch.float32, torch.float64) or not torch.is_grad_enabled():
             return super().forward(x)
-        return RootMeanSquare.apply(x, self.weight, cast(float, self.eps))
+        return RootMeanSquare.apply(x, self.weight, self.eps)
 
 
 def norm(kind: NormKind, width: int, epsilon: float) -> nn.LayerNorm | nn.RMSNorm:

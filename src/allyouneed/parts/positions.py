@@ -51,7 +51,7 @@ def positions_within(documents: Tensor) -> Tensor:
 @dataclass(frozen=True)
 class Rotary:
     """Each pair of a head's widths is turned by an angle that grows with the position, so that a query and a key meet
-    at an angle that depends on their distance alone (RoPE: Su 2021, section 3.4).
+    at an angle that depends on their distance alone (RoPE: Su 2021, section 3.2).
 
     The first `width` of a head are turned. The pairs are (i, i + width/2) in the layout "halves", and (2i, 2i + 1), as
     in the paper, in "pairs".
@@ -100,7 +100,7 @@ class Rotary:
 
     @property
     def magnitude(self) -> float:
-        """What turned queries and keys are multiplied by: more than 1 in YaRN alone (section 3.3)."""
+        """What turned queries and keys are multiplied by: more than 1 in YaRN alone (Peng 2023)."""
         if self.scaling != "yarn":
             return 1.0
         return 0.1 * math.log(self.factor) + 1 if self.attention is None else self.attention
@@ -160,12 +160,13 @@ class Turning(torch.autograd.Function):
     def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor, None, None, None]:
         """The transpose of a turn is the turn back."""
         cosine, sine = ctx.saved_tensors
-        return _turned(grad_outputs[0], cosine, -sine, ctx.layout), None, None, None
+        return Turning.apply(grad_outputs[0], cosine, -sine, ctx.layout), None, None, None
 
 
 def rotate(heads: Tensor, turn: Turn, layout: RotaryLayout) -> Tensor:
     """Turns the first widths of heads [B, H, T, K] by cosines and sines that broadcast to [B, H, T, width / 2]."""
     cosine, sine = turn
-    if heads.dtype != cosine.dtype:
+    # torch's compiler goes astray where halves of one tensor are written apart, and needs no help with the passes.
+    if heads.dtype != cosine.dtype or torch.compiler.is_compiling():
         return naive_rotate(heads, turn, layout)
     return Turning.apply(heads, cosine, sine, layout)

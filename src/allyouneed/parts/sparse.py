@@ -1,7 +1,7 @@
 """Attention that only looks where a mask has something to see: windows, global tokens, random blocks, in linear time.
 
 Queries are cut into blocks, and each block is given the keys of those blocks that any of its queries may look at, its
-neighbourhood; the fused kernel does the rest (the layout of Beltagy 2020, section 3, and Zaheer 2020, section 4, for a
+neighbourhood; the fused kernel does the rest (the layout of Beltagy 2020, section 3, and Zaheer 2020, appendix D, for a
 mask of any shape). A window, a few global tokens and a few random blocks leave each block of queries with equally many
 keys however long the text is, so that time and memory grow with its length alone; the few blocks that hold global
 tokens look at the whole text.

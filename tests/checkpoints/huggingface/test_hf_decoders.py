@@ -96,6 +96,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "llama, yarn, all": lambda: llama(
         **rope("yarn", **BANDS, beta_fast=0.8, beta_slow=0.1, attention_factor=1.5), head_dim=16
     ),
+    "llama, yarn, no factor": lambda: llama(**rope("yarn", original_max_position_embeddings=16, factor=None)),
     "llama, yarn, mscale": lambda: llama(**rope("yarn", **BANDS, mscale=1.2, mscale_all_dim=0.5)),
     "qwen2": qwen2,
     "qwen2, upper window": lambda: qwen2(use_sliding_window=True, sliding_window=4, max_window_layers=1),

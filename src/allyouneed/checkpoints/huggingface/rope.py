@@ -50,6 +50,7 @@ def rotary_fields(ask: Settings, *, max_length: int, base: float = 10_000.0, sha
             "rotary_high": scaling.get("high_freq_factor", 4.0),
         }
     scaling.only("truncate", True)
+    fields["rotary_factor"] = scaling.get("factor", max_length / fields["rotary_trained_length"])
     return {
         **fields,
         "rotary_low": scaling.get("beta_slow", 1.0),
@@ -59,7 +60,7 @@ def rotary_fields(ask: Settings, *, max_length: int, base: float = 10_000.0, sha
 
 
 def magnitude(scaling: Settings, factor: float) -> float:
-    """YaRN's factor on queries and keys (Peng 2023, section 3.4), given or made of two others."""
+    """YaRN's factor on queries and keys (Peng 2023), given or made of two others."""
 
     def grown(weight: float) -> float:
         return 1.0 if factor <= 1 else 0.1 * weight * math.log(factor) + 1
