@@ -52,6 +52,22 @@ def test_overrides_are_toml_values(tmp_path: Path) -> None:
         read_recipe(path, ["updates"])
 
 
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("seed=-1", '"seed" = -1: input should be greater than or equal to 0'),
+        ("training.betas=[0.9, 1.0]", r'"training\.betas\.1" = 1\.0: input should be less than 1'),
+        ("training.peak_rate=inf", r'"training\.peak_rate" = inf: input should be a finite number'),
+        ("model=3", '"model" = 3: input should be a valid dictionary'),
+        ("model.bias=False", r'"model\.bias" = .False. is not of type bool'),  # which is no TOML, and so a text
+        ("model.d_model=64.5", r'"model\.d_model" = 64\.5 is not of type int'),
+    ],
+)
+def test_values_that_are_none(tmp_path: Path, override: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read_recipe(written(tmp_path, PAIR), [override])
+
+
 def test_files_that_are_no_recipes(tmp_path: Path) -> None:
     path = written(tmp_path, "updates = = 3")
     with pytest.raises(UsageError, match=r"recipe.toml is not TOML: .*line 1"):
@@ -63,7 +79,9 @@ def test_files_that_are_no_recipes(tmp_path: Path) -> None:
 
 
 def test_written_out_and_read_back(tmp_path: Path) -> None:
-    recipe = read_recipe(written(tmp_path, 'description = "a \\"b\\""\n[model]\nbias = false\n' + PAIR))
+    description = r'description = "a \"b\" \\ c\r\n\t\u0007\u007f\u2028ë"'
+    layers = "[model]\nbias = false\nwindow = 4\nwindow_layers = [0, 2]\n"
+    recipe = read_recipe(written(tmp_path, f"{description}\n{layers}{PAIR}"))
     text = to_toml(recipe)
     assert parse_recipe(tomllib.loads(text), "text") == recipe
     assert "# learning rate at the end of the warm-up" in text

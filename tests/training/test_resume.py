@@ -79,6 +79,18 @@ def test_two_processes_make_the_model_of_one(tmp_path: Path, task: str, ema_deca
     assert_same_model(tmp_path / "1", tmp_path / "2")
 
 
+def test_experts_without_a_token_move_alike(tmp_path: Path) -> None:
+    recipe = toy_recipe(tmp_path, task="language", updates=20)
+    few = {"d_ff = 64": "d_ff = 64\nn_experts = 16\nexperts_per_token = 1", "max_tokens = 60": "max_tokens = 5"}
+    text = recipe.read_text("utf-8").replace("batch_tokens = 120", "batch_tokens = 30")
+    for usual, own in few.items():
+        text = text.replace(usual, own)
+    recipe.write_text(text, "utf-8")
+    for ranks in (1, 2):
+        finish(start(recipe, tmp_path / str(ranks), ranks))
+    assert_same_model(tmp_path / "1", tmp_path / "2")
+
+
 def test_torchrun_makes_the_model_of_one_process(tmp_path: Path) -> None:
     recipe = toy_recipe(tmp_path, updates=20)
     finish(start(recipe, tmp_path / "1", ranks=1))

@@ -18,9 +18,9 @@ Made = Any  # a made batch: besides its task, all that is known of it is `to(dev
 
 
 class Section(BaseModel):
-    """A part of a recipe: unknown keys are refused, and nothing changes after reading."""
+    """A part of a recipe: unknown keys are refused, as are numbers without end, and nothing changes after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Data(Section):

@@ -50,12 +50,14 @@ class Ranks:
         return self.rank == 0
 
     def sum_gradients(self, parameters: list[torch.nn.Parameter]) -> None:
-        """Adds the gradients of all ranks, in place, in one message."""
-        if self.world == 1:
-            return
+        """Adds the gradients of all ranks, in place, in one message. What no batch used, such as an expert without
+        tokens, has the gradient 0 whether or not there are others to ask, so that it moves alike.
+        """
         for parameter in parameters:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
+        if self.world == 1:
+            return
         flat = torch.cat([parameter.grad.flatten() for parameter in parameters if parameter.grad is not None])
         distributed.all_reduce(flat)
         for parameter, part in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):

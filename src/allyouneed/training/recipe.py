@@ -2,19 +2,24 @@
 text, in the task that reads it.
 """
 
+import json
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, cast, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from allyouneed.checkpoints.native import fits
 from allyouneed.errors import UsageError, nearest
-from allyouneed.models.presets import PRESETS, settings_of
+from allyouneed.models.presets import PRESETS
 from allyouneed.tasks.registry import TASKS
 from allyouneed.tasks.task import Data, Section
 from allyouneed.training.optimizers import Optimizer
 from allyouneed.training.schedules import Schedule
+
+Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class TokenizerSettings(Section):
@@ -54,20 +59,16 @@ class Training(Section):
         default=0.0, description="share of the peak at which the schedules linear and cosine end"
     )
     cooldown: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="last updates, over which the rate falls on to 0"
+        default=0, description="inverse-sqrt: last updates, over which the rate falls on to 0"
     )
-    betas: tuple[float, float] = Field(default=(0.9, 0.98), description="what Adam remembers of means and squares")
+    betas: tuple[Share, Share] = Field(default=(0.9, 0.98), description="what Adam remembers of means and squares")
     epsilon: Annotated[float, Field(gt=0)] = Field(default=1e-9, description="added to the root of the squares")
     weight_decay: Annotated[float, Field(ge=0)] = Field(
-        default=0.0, description="share of the matrices taken off, times the rate, at each update"
+        default=0.0, description="of matrices: adam takes off so much times the rate, others add it to the gradient"
     )
-    momentum: Annotated[float, Field(ge=0, lt=1)] = Field(default=0.0, description="that sgd and rmsprop remember")
-    decay: Annotated[float, Field(ge=0, lt=1)] = Field(
-        default=0.95, description="what adadelta and rmsprop remember of the squares"
-    )
-    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = Field(
-        default=0.1, description="share of the target spread evenly"
-    )
+    momentum: Share = Field(default=0.0, description="that sgd and rmsprop remember")
+    decay: Share = Field(default=0.95, description="what adadelta and rmsprop remember of the squares")
+    label_smoothing: Share = Field(default=0.1, description="share of the target spread evenly")
     clip_norm: Annotated[float, Field(gt=0)] = Field(default=1.0, description="largest norm of the gradient")
     precision: Literal["float32", "bfloat16"] = Field(
         default="float32", description="of the products; weights stay float32"
@@ -83,7 +84,7 @@ class Training(Section):
     average: Annotated[int, Field(gt=0)] = Field(
         default=5, description="last validated models that are averaged at the end"
     )
-    ema_decay: Annotated[float, Field(ge=0, lt=1)] = Field(
+    ema_decay: Share = Field(
         default=0.0,
         description="share kept by the running average of the weights, which is validated and saved; 0: no average",
     )
@@ -93,7 +94,7 @@ class Recipe(Section):
     """A whole recipe. `data` is of the class that its task names."""
 
     task: str = Field(default="translation", description="kind of work: " + ", ".join(TASKS))
-    seed: int = Field(default=1, description="decides every random draw")
+    seed: Annotated[int, Field(ge=0)] = Field(default=1, description="decides every random draw")
     description: str = Field(default="", description="a sentence for the model card")
     data: Data
     tokenizer: TokenizerSettings = TokenizerSettings()
@@ -127,9 +128,14 @@ def parse_recipe(raw: dict[str, Any], name: str) -> Recipe:
     if not isinstance(task, str) or task not in TASKS:
         raise UsageError(f'{name}: "task" = {task!r} is none of {", ".join(TASKS)}.{nearest(str(task), TASKS)}')
     kind = recipe_of(task)
-    model = raw.get("model", {})
-    keys = model_keys(model)
-    problems = [_unknown(f"model.{key}", key, keys) for key in model if key not in keys]
+    model = raw.get("model")
+    model = cast(dict[str, Any], model) if isinstance(model, dict) else {}
+    hints = model_hints(model)
+    problems = [_unknown(f"model.{key}", key, list(hints)) for key in model if key not in hints]
+    for key, value in model.items():
+        if key in hints.keys() - ModelSettings.model_fields and not fits(value, hints[key]):
+            wanted = getattr(hints[key], "__name__", str(hints[key]))
+            problems.append(f'"model.{key}" = {value!r} is not of type {wanted}')
     if "start" in model and "tokenizer" in raw:
         problems.append('"model.start" brings its tokenizer along: leave the table "tokenizer" out')
     try:
@@ -143,15 +149,16 @@ def parse_recipe(raw: dict[str, Any], name: str) -> Recipe:
     raise UsageError(f"{name}: {text}" + ("" if text.endswith("?") else "."))
 
 
-def model_keys(model: dict[str, Any]) -> list[str]:
-    """What may stand in a recipe's table `model`: a preset, and the settings of its kind of model; or a model to begin
-    with, whose numbers are what they are.
+def model_hints(model: dict[str, Any]) -> dict[str, Any]:
+    """What may stand in a recipe's table `model`, with its types: a preset, and the settings of its kind of model; or a
+    model to begin with, whose numbers are what they are.
     """
     if "start" in model:
-        return ["start", "dropout"]
+        return {"start": str, "dropout": float}
     preset = model.get("preset", ModelSettings().preset)
     known = preset if isinstance(preset, str) and preset in PRESETS else ModelSettings().preset
-    return ["preset", "start", *(name for name in settings_of(known) if name != "vocab_size")]
+    hints = {name: hint for name, hint in get_type_hints(PRESETS[known].config).items() if name != "vocab_size"}
+    return {"preset": str, "start": str, **hints}
 
 
 def _apply(raw: dict[str, Any], override: str) -> None:
@@ -242,8 +249,7 @@ def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return f'"{escaped}"'
-    if isinstance(value, tuple):
-        return "[" + ", ".join(_toml(item) for item in value) + "]"
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # the one escape that JSON lacks
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, cast(Iterable[object], value))) + "]"
     return repr(value)
