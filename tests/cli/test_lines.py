@@ -1,15 +1,17 @@
 """One line out for every line in."""
 
 import io
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import typer
 
 from allyouneed.cli import streams
-from allyouneed.cli.streams import chunks, in_place, stream_chunks, until_unusable, write
+from allyouneed.cli.streams import answer, chunks, stream_chunks, write
 from allyouneed.errors import InputError
-from allyouneed.pipeline import TextError, TooLongError
+from allyouneed.pipeline import TooLongError
 
 
 def lines(data: bytes) -> list[str]:
@@ -78,44 +80,52 @@ def test_no_text_can_make_two_lines(capsysbinary: pytest.CaptureFixture[bytes]) 
     assert capsysbinary.readouterr().out == "a b \nc\u2028d\n".encode()
 
 
-def test_lines_before_one_that_is_too_long_are_done() -> None:
-    asked: list[int] = []
+def answered(batches: list[list[str]], *, longest: int = 5, as_json: bool = False) -> list[Any]:
+    """What is shown of lines where one longer than `longest` cannot be used, and then whether all was well."""
+    seen: list[Any] = []
 
-    def work(size: int) -> list[str]:
-        asked.append(size)
-        if size > 2:
-            raise TooLongError(2, 99, 63)
-        return ["x", "y"][:size]
+    def work(lines: dict[int, str], tell: Any) -> list[str]:
+        for index, line in enumerate(lines.values()):
+            if len(line) > longest:
+                raise TooLongError(index, len(line), longest)
+        return [f"{line} {number}" for number, line in lines.items()]
 
-    done: list[str] = []
-    with pytest.raises(InputError, match="Line 13 has 99 tokens, and this model reads at most 63"):
-        done.extend(_each(until_unusable(work, 5, 10), done))
-    assert done == ["x", "y"]
-    assert asked == [5, 2]
-
-
-def test_blank_lines_keep_their_place_and_errors_their_line() -> None:
-    asked: list[list[int]] = []
-
-    def work(there: list[int]) -> list[str]:
-        asked.append(there)
-        return [f"line {number}" for number in there]
-
-    assert in_place(["a", "", " \t", "b"], work) == ["line 0", None, None, "line 3"]
-    assert asked == [[0, 3]]
-    assert in_place([], work) == []
-
-    def refuse(there: list[int]) -> list[str]:
-        raise TooLongError(1, 9, 5)
-
-    with pytest.raises(TextError, match="Text 4 has 9 tokens"):
-        in_place(["a", "", " ", "b"], refuse)
+    try:
+        answer(batches, work, lambda line, made: seen.append((line, made)), as_json=as_json)
+    except typer.Exit as ending:
+        return [*seen, ending.exit_code]
+    return [*seen, 0]
 
 
-def _each(items: Any, seen: list[str]) -> list[str]:
-    for item in items:
-        seen.append(item)
-    return []
+def test_every_line_has_its_answer_and_a_blank_one_a_blank_answer() -> None:
+    found = answered([["a", "", " \t", "b"], [], ["", "c"]])
+    assert found == [("a", "a 0"), ("", None), (" \t", None), ("b", "b 3"), ("", None), ("c", "c 5"), 0]
+    assert answered([[""]]) == [("", None), 0]
+
+
+def test_a_line_that_is_too_long_costs_no_other_its_answer(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    lines = [["a", "", "too long", "b", "longer still"], ["c"]]
+    found = answered(lines)
+    assert [made for _, made in found[:-1]] == ["a 0", None, None, "b 3", None, "c 5"]
+    assert found[-1] == 1
+    said = b"".join(
+        b"Line %d has %d tokens, and this model reads at most 5. It has a blank answer.\n" % one
+        for one in ((3, 8), (5, 12))
+    )
+    assert capsysbinary.readouterr() == (b"", said)
+    assert [line for line, _ in answered(lines, as_json=True)[:-1]] == ["a", "", "b", "c"]
+    out = capsysbinary.readouterr().out.decode().splitlines()
+    assert list(map(json.loads, out)) == [
+        {"line": line, "error": f"has {tokens} tokens, and this model reads at most 5"}
+        for line, tokens in ((3, 8), (5, 12))
+    ]
+
+
+def test_a_pair_is_blank_where_both_its_sides_are(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    seen: list[Any] = []
+    pairs = [("", " "), ("a", ""), ("", "b")]
+    answer([pairs], lambda lines, tell: [*lines.values()], lambda pair, made: seen.append(made))
+    assert seen == [None, *pairs[1:]]
 
 
 def test_every_verb_keeps_the_count(command: Callable[..., Any], saved_folder: Any) -> None:

@@ -106,16 +106,19 @@ def test_generate_with_an_encoder_decoder_prints_the_other_text(command: Command
 
 
 @pytest.mark.parametrize("arguments", [[], ["--json"]])
-def test_generate_says_which_line_is_too_long_after_those_before(
+def test_generate_says_which_line_is_too_long_and_goes_on(
     command: Command, decoder_folder: Path, arguments: list[str]
 ) -> None:
     data = f"The cat\n\n{LONG}\nThe\n".encode()
     status, out, err = command("generate", "--model", decoder_folder, *OPTIONS, *arguments, stdin=data)
-    assert (status, out.count("\n")) == (1, 2)
-    assert err == "Line 3 has 70 tokens, and this model reads at most 63.\n"
+    first, blank, long, last, end = out.split("\n")
+    others = command("generate", "--model", decoder_folder, *OPTIONS, *arguments, stdin=b"The cat\n\n\nThe\n").out
+    assert (status, [first, blank, last, end]) == (1, [*others.split("\n")[:2], *others.split("\n")[3:]])
+    assert long == ('{"line": 3, "error": "has 70 tokens, and this model reads at most 63"}' if arguments else "")
+    assert err == "Line 3 has 70 tokens, and this model reads at most 63. It has a blank answer.\n"
     status, out, err = command("generate", "--model", decoder_folder, LONG)
-    assert (status, out) == (1, "")
-    assert err == "Line 1 has 70 tokens, and this model reads at most 63.\n"
+    assert (status, out) == (1, "\n")
+    assert err == "Line 1 has 70 tokens, and this model reads at most 63. It has a blank answer.\n"
 
 
 @pytest.mark.parametrize(
@@ -175,9 +178,9 @@ def test_fill_refuses_a_model_that_learned_no_gaps(command: Command, saved_folde
 
 
 def test_fill_says_which_line_has_no_gap(command: Command, encoder_folder: Path) -> None:
-    status, out, err = command("fill", "--model", encoder_folder, stdin=b"the ___\n\nthe cat\n")
-    assert (status, out.count("\n")) == (1, 2)
-    assert err == "Line 3 has no gap: write ___ where a token is missing.\n"
+    status, out, err = command("fill", "--model", encoder_folder, stdin=b"the ___\n\nthe cat\n___ cat\n")
+    assert (status, [bool(line) for line in out.split("\n")]) == (1, [True, False, False, True, False])
+    assert err == "Line 3 has no gap: write ___ where a token is missing. It has a blank answer.\n"
 
 
 @pytest.mark.parametrize("line", ["decoder", "encoder"])
@@ -207,8 +210,10 @@ def test_score_of_texts_from_everywhere(
     facts = json.loads(command("score", "--model", folder, "--json", texts[0]).out)
     assert facts["text"] == texts[0]
     assert sum(facts["logprobs"]) == pytest.approx(facts["total"])
-    status, _, err = command("score", "--model", folder, stdin=f"a\n\n{LONG}\n".encode())
-    assert status == 1
+    status, out, err = command("score", "--model", folder, stdin=f"a\n\n{LONG}\na\n".encode())
+    scored, blank, long, again, end = out.split("\n")
+    assert (status, blank, long, end) == (1, "", "", "")
+    assert scored == again != ""
     assert err.startswith("Line 3 has 70 tokens")
 
 

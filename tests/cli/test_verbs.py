@@ -102,13 +102,15 @@ def test_translate_holds_constraints_and_the_terms_of_a_glossary(command: Comman
     assert "none.tsv" in missing.err
 
 
-def test_translate_says_which_line_is_too_long_after_those_before(command: Command, saved_folder: Path) -> None:
+def test_translate_says_which_line_is_too_long_and_goes_on(command: Command, saved_folder: Path) -> None:
     data = f"The cat.\n\n{'the ' * 70}\nThe mat.\n".encode()
     status, out, err = command("translate", "--model", saved_folder, "--beam", "1", stdin=data)
-    assert status == 1
-    assert out.count("\n") == 2
+    others = command("translate", "--model", saved_folder, "--beam", "1", stdin=b"The cat.\n\n\nThe mat.\n")
+    assert (status, out) == (1, others.out)
     assert err.startswith("Line 3 has ")
-    assert err.endswith("tokens, and this model reads at most 63.\n")
+    assert err.endswith("tokens, and this model reads at most 63. It has a blank answer.\n")
+    ranked = command("translate", "--model", saved_folder, "--nbest", "2", stdin=data)
+    assert [bool(line) for line in ranked.out.split("\n")] == [*[True] * 2, *[False] * 4, *[True] * 2, False]
     huge = b"x" * 100_000 + b"\n"
     assert command("translate", "--model", saved_folder, stdin=huge).err.startswith("Line 1 has 100,001 tokens")
 

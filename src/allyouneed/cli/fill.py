@@ -1,13 +1,13 @@
 """`allyouneed fill`."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from allyouneed.cli.options import Json, Model, Texts
-from allyouneed.cli.progress import progress
-from allyouneed.cli.streams import chunks, in_place, until_unusable, write, write_json
+from allyouneed.cli.streams import answer, chunks, write, write_json
 from allyouneed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,21 +38,17 @@ def fill(
     if isinstance(pipe, LanguageModel):
         raise UsageError(f"{model} is {pipe.what}, and a gap needs a model that reads on both sides of it.")
     guess = pipe.fill if top is None else partial(pipe.fill, k=top)
-    before = 0
-    for lines in chunks(text):
 
-        def work(size: int, lines: list[str] = lines, before: int = before) -> list["Filling | None"]:
-            with progress(f"from line {before + 1:,}", size) as tell:
-                return in_place(
-                    lines[:size], lambda there: guess([lines[number] for number in there], on_progress=tell)
-                )
+    def work(lines: dict[int, str], tell: Callable[[int], None]) -> list[Filling]:
+        return guess([*lines.values()], on_progress=tell)
 
-        for line, result in zip(lines, until_unusable(work, len(lines), before), strict=False):
-            if as_json:
-                write_json({"source": line, **(result or Filling("", [])).to_dict()})
-            else:
-                write("" if result is None else printed(result))
-        before += len(lines)
+    def show(line: str, result: Filling | None) -> None:
+        if as_json:
+            write_json({"source": line, **(result or Filling("", [])).to_dict()})
+        else:
+            write("" if result is None else printed(result))
+
+    answer(chunks(text), work, show, as_json=as_json)
 
 
 def printed(result: "Filling") -> str:

@@ -1,17 +1,17 @@
 """`allyouneed generate`."""
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from allyouneed.cli.options import Json, Model, Precision
-from allyouneed.cli.progress import progress
-from allyouneed.cli.streams import checked, chunks, flat, in_place, until_unusable, write_json, write_part
+from allyouneed.cli.streams import answer, checked, chunks, flat, write_json, write_part
 from allyouneed.errors import UsageError
 
 if TYPE_CHECKING:
-    from allyouneed.pipeline import Generation, Writer
+    from allyouneed.pipeline import Generation
 
 
 def generate(
@@ -50,7 +50,7 @@ def generate(
       allyouneed generate "The mouse ate" --max-tokens 20
       allyouneed generate --temperature 0 --stop . < prompts.txt
     """
-    from allyouneed.pipeline import Writer, load
+    from allyouneed.pipeline import Generation, Writer, load
 
     drawn = {
         "temperature": temperature,
@@ -65,74 +65,28 @@ def generate(
         given = ", ".join(f"--{name.replace('_', '-')}" for name in settings)
         raise UsageError(f"--beam searches the likeliest text and draws nothing: it goes without {given}.")
     settings |= {"max_tokens": max_tokens, "stop": stop or []}
-    prompts = Prompts(load(model, Writer, precision=precision), settings, beam=beam, as_json=as_json)
-    if prompt:
-        prompts.answer([checked(text) for text in prompt], flatten=False)
-        return
-    for lines in chunks(None):
-        prompts.answer(lines, flatten=True)
+    pipe = load(model, Writer, precision=precision)
+    streams = not as_json and beam is None
 
+    def work(prompts: dict[int, str], tell: Callable[[int], None]) -> "list[Generation] | list[Iterator[str]]":
+        if streams and len(prompts) == 1:
+            return [pipe.stream(text, number=number, **settings) for number, text in prompts.items()]
+        texts, numbers = [*prompts.values()], [*prompts]  # each has a chance of its own, by its number
+        return pipe.generate(texts, numbers=numbers, beam=beam, on_progress=tell, **settings)
 
-class Prompts:
-    """Prompts on their way through a model. They are counted, since each has a chance of its own."""
-
-    def __init__(self, pipe: "Writer", settings: dict[str, Any], *, beam: int | None, as_json: bool) -> None:
-        self.pipe, self.settings, self.beam, self.as_json = pipe, settings, beam, as_json
-        self.before = 0
-
-    def answer(self, prompts: list[str], *, flatten: bool) -> None:
-        """Prints what is written after each prompt: as it comes where there is one, or where all are given at once."""
-        if self.as_json or self.beam is not None or (flatten and len(prompts) > 1):
-            for prompt, result in zip(prompts, self.together(prompts), strict=False):
-                self.show(prompt, result, flatten=flatten)
-        else:
-            for prompt in prompts:
-                self.stream(prompt, flatten=flatten)
-                self.before += 1
-
-    def stream(self, prompt: str, *, flatten: bool) -> None:
-        """Prints one text as it comes."""
-
-        def parts(size: int) -> Iterator[str]:
-            if size and prompt.strip():
-                written = self.pipe.stream(prompt, number=self.before, **self.settings)
-                yield self.head(prompt)
-                yield from written
-
-        for part in until_unusable(parts, 1, self.before):
-            write_part(flat(part) if flatten else part)
+    def show(asked: str, result: "Generation | Iterator[str] | None") -> None:
+        if as_json:
+            assert result is None or isinstance(result, Generation)
+            write_json({"prompt": asked, **(result or Generation("", [], 0.0, True)).to_dict()})
+            return
+        parts = () if result is None else [result.text] if isinstance(result, Generation) else result
+        head = "" if result is None or pipe.config.is_encoder_decoder else asked  # where both are one text
+        for part in chain([head], parts):
+            write_part(part if prompt else flat(part))
         write_part("\n")
 
-    def together(self, prompts: list[str]) -> Iterator["Generation | None"]:
-        """What is written after many prompts at a time; None after a blank one."""
-
-        def work(size: int) -> list["Generation | None"]:
-            with progress(f"from line {self.before + 1:,}", size) as tell:
-                return in_place(prompts[:size], lambda there: self.written(prompts, there, tell))
-
-        yield from until_unusable(work, len(prompts), self.before)
-        self.before += len(prompts)
-
-    def written(self, prompts: list[str], there: list[int], tell: Callable[[int], None]) -> list["Generation"]:
-        """What is written after those of the prompts."""
-        return self.pipe.generate(
-            [prompts[number] for number in there],
-            numbers=[self.before + number for number in there],
-            beam=self.beam,
-            on_progress=tell,
-            **self.settings,
-        )
-
-    def show(self, prompt: str, result: "Generation | None", *, flatten: bool) -> None:
-        """Prints one text that is there as a whole."""
-        from allyouneed.pipeline import Generation
-
-        if self.as_json:
-            write_json({"prompt": prompt, **(result or Generation("", [], 0.0, True)).to_dict()})
-            return
-        text = "" if result is None else self.head(prompt) + result.text
-        write_part(f"{flat(text) if flatten else text}\n")
-
-    def head(self, prompt: str) -> str:
-        """What is printed before the written text: the prompt, where both are one text."""
-        return "" if self.pipe.config.is_encoder_decoder else prompt
+    if not prompt:
+        answer(chunks(None), work, show, as_json=as_json)
+        return
+    given = [checked(text) for text in prompt]
+    answer([[text] for text in given] if streams else [given], work, show, as_json=as_json)

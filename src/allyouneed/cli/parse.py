@@ -1,12 +1,12 @@
 """`allyouneed parse`."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from allyouneed.cli.options import MODEL_HELP, Json, Precision
-from allyouneed.cli.progress import progress
-from allyouneed.cli.streams import chunks, until_unusable, write, write_json
+from allyouneed.cli.streams import answer, chunks, write, write_json
 
 if TYPE_CHECKING:
     from allyouneed.pipeline.parsing import Parse
@@ -33,19 +33,17 @@ def parse(
     from allyouneed.pipeline.parsing import Parser
 
     parser = Parser(load(model, Translator, precision=precision))
-    before = 0
-    for lines in chunks(text):
 
-        def work(size: int, lines: list[str] = lines, before: int = before) -> "list[Parse | None]":
-            with progress(f"from line {before + 1:,}", size) as tell:
-                return parser.parse(lines[:size], beam=beam, on_progress=tell)
+    def work(lines: dict[int, str], tell: Callable[[int], None]) -> "list[Parse | None]":
+        return parser.parse([*lines.values()], beam=beam, on_progress=tell)
 
-        for line, result in zip(lines, until_unusable(work, len(lines), before), strict=False):
-            if as_json:
-                write_json({"text": line, **described(result)})
-            else:
-                write("" if result is None else str(result.tree))
-        before += len(lines)
+    def show(line: str, result: "Parse | None") -> None:
+        if as_json:
+            write_json({"text": line, **described(result)})
+        else:
+            write("" if result is None else str(result.tree))
+
+    answer(chunks(text), work, show, as_json=as_json)
 
 
 def described(result: "Parse | None") -> dict[str, Any]:

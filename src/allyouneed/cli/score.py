@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from allyouneed.cli.options import MODEL_HELP, Columns, Json
-from allyouneed.cli.progress import progress
-from allyouneed.cli.streams import LINES, checked, chunks, in_place, until_unusable, write, write_json
+from allyouneed.cli.streams import LINES, answer, checked, chunks, write, write_json
 from allyouneed.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -68,44 +67,37 @@ def usual_model(given: Sequence[str]) -> str:
 
 def score_pairs(pipe: "Translator", batches: Iterator[Pairs], *, as_json: bool) -> None:
     """Scores targets given their sources."""
-    before = 0
-    for pairs in batches:
 
-        def work(size: int, pairs: Pairs = pairs, before: int = before) -> list["Score"]:
-            sources, targets = [source for source, _ in pairs[:size]], [target for _, target in pairs[:size]]
-            with progress(f"from line {before + 1:,}", size) as tell:
-                return pipe.score(sources, targets, on_progress=tell)
+    def work(pairs: dict[int, tuple[str, str]], tell: Callable[[int], None]) -> list["Score"]:
+        return pipe.score(
+            [source for source, _ in pairs.values()], [target for _, target in pairs.values()], on_progress=tell
+        )
 
-        for (source, target), result in zip(pairs, until_unusable(work, len(pairs), before), strict=False):
-            if as_json:
-                write_json({"source": source, "target": target, **result.to_dict()})
-            else:
-                write(printed(result) if source.strip() or target.strip() else "")
-        before += len(pairs)
+    def show(pair: tuple[str, str], result: "Score | None") -> None:
+        source, target = pair
+        told({"source": source, "target": target}, result, as_json=as_json)
+
+    answer(batches, work, show, as_json=as_json)
 
 
 def score_texts(pipe: "LanguageModel | MaskedModel", batches: Iterator[list[str]], *, as_json: bool) -> None:
     """Scores texts alone."""
-    before = 0
-    for texts in batches:
 
-        def work(size: int, texts: list[str] = texts, before: int = before) -> list["Score | None"]:
-            with progress(f"from line {before + 1:,}", size) as tell:
-                return in_place(texts[:size], lambda there: scored(pipe, texts, there, tell))
+    def work(texts: dict[int, str], tell: Callable[[int], None]) -> list["Score"]:
+        return pipe.score([*texts.values()], on_progress=tell)
 
-        for text, result in zip(texts, until_unusable(work, len(texts), before), strict=False):
-            if as_json:
-                write_json({"text": text, **({} if result is None else result.to_dict())})
-            else:
-                write("" if result is None else printed(result))
-        before += len(texts)
+    def show(text: str, result: "Score | None") -> None:
+        told({"text": text}, result, as_json=as_json)
+
+    answer(batches, work, show, as_json=as_json)
 
 
-def scored(
-    pipe: "LanguageModel | MaskedModel", texts: list[str], there: list[int], tell: Callable[[int], None]
-) -> list["Score"]:
-    """The scores of those of the texts."""
-    return pipe.score([texts[number] for number in there], on_progress=tell)
+def told(given: dict[str, str], result: "Score | None", *, as_json: bool) -> None:
+    """Prints what is given with its score; of what is blank there is none."""
+    if as_json:
+        write_json({**given, **({} if result is None else result.to_dict())})
+    else:
+        write("" if result is None else printed(result))
 
 
 def printed(result: "Score") -> str:

@@ -5,12 +5,17 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeVar
 
+import typer
+
+from allyouneed.cli.progress import progress
 from allyouneed.errors import InputError
 
 READ = 1 << 16  # bytes asked for at a time
 LINES = 512  # lines worked on together, at most
 
 Item = TypeVar("Item")
+Given = TypeVar("Given", str, tuple[str, str])
+Made = TypeVar("Made")
 
 
 def chunks(texts: Sequence[str] | None) -> Iterator[list[str]]:
@@ -93,28 +98,57 @@ def write_json(value: Any) -> None:
     write(json.dumps(value, ensure_ascii=False))
 
 
-def until_unusable(work: Callable[[int], Iterable[Item]], size: int, before: int) -> Iterator[Item]:
-    """What `work` makes of `size` lines; if one cannot be used, as when it is too long, of those before it, and then an
-    InputError that names it.
+def answer(
+    batches: Iterable[Sequence[Given]],
+    work: Callable[[dict[int, Given], Callable[[int], None]], Sequence[Made]],
+    show: Callable[[Given, Made | None], None],
+    *,
+    as_json: bool = False,
+) -> None:
+    """Shows what `work` makes of lines: one answer for every line in, in order, and None for a blank one.
 
-    `before` lines came earlier.
+    `work` gets lines by their numbers, from 0, and a function to be told how many are done. A line that it cannot use,
+    as when it is too long, costs no other its answer: it is named on standard error, its own answer is blank (or with
+    `as_json` says why), and the command ends with status 1.
     """
+    before, refused = 0, False
+    for lines in batches:
+        there = {number: line for number, line in enumerate(lines, before) if any(map(str.strip, sides(line)))}
+        problems: dict[int, str] = {}
+        made = dict(zip(there, usable(there, problems, work, f"from line {before + 1:,}"), strict=True))
+        for number, line in enumerate(lines, before):
+            if number in problems:
+                print(f"Line {number + 1:,} {problems[number]}. It has a blank answer.", file=sys.stderr, flush=True)
+            if number in problems and as_json:
+                write_json({"line": number + 1, "error": problems[number]})
+            else:
+                show(line, made.get(number))
+        before += len(lines)
+        refused = refused or bool(problems)
+    if refused:
+        raise typer.Exit(1)
+
+
+def sides(line: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The texts of a line: its own, or those of a pair."""
+    return (line,) if isinstance(line, str) else line
+
+
+def usable(
+    lines: dict[int, Given],
+    problems: dict[int, str],
+    work: Callable[[dict[int, Given], Callable[[int], None]], Sequence[Made]],
+    label: str,
+) -> Sequence[Made]:
+    """What `work` makes of the lines that it can use. The others go from `lines` to the `problems`."""
     from allyouneed.pipeline import TextError
 
-    try:
-        yield from work(size)
-    except TextError as error:
-        yield from work(error.index)
-        raise InputError(f"Line {before + error.index + 1:,} {error.problem}.") from error
-
-
-def in_place(lines: Sequence[str], work: Callable[[list[int]], Sequence[Item]]) -> list[Item | None]:
-    """What `work` makes of the lines that are not blank, of which it is given the numbers; None for a blank one."""
-    from allyouneed.pipeline import TextError
-
-    there = [number for number, line in enumerate(lines) if line.strip()]
-    try:
-        found = dict(zip(there, work(there), strict=True))
-    except TextError as error:
-        raise error.at(there[error.index]) from error
-    return [found.get(number) for number in range(len(lines))]
+    while lines:
+        try:
+            with progress(label, len(lines)) as tell:
+                return work(lines, tell)
+        except TextError as error:
+            number = [*lines][error.index]
+            problems[number] = error.problem
+            del lines[number]
+    return []

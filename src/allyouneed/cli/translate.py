@@ -1,14 +1,14 @@
 """`allyouneed translate`."""
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from allyouneed.cli.options import Json, Model, Precision, Texts
-from allyouneed.cli.progress import progress
-from allyouneed.cli.streams import checked, chunks, until_unusable, write, write_json
+from allyouneed.cli.streams import answer, checked, chunks, write, write_json
 
 if TYPE_CHECKING:
     from allyouneed.pipeline import Translation
@@ -57,7 +57,7 @@ def translate(
       allyouneed translate --model runs/mine --beam 8 < in.txt > out.txt
       allyouneed translate "The mouse ate the cheese." --constraint "Cette souris" --beam 8
     """
-    from allyouneed.pipeline import Translator, load
+    from allyouneed.pipeline import Translation, Translator, load
     from allyouneed.text.glossary import Glossary
 
     terms = None if glossary is None else Glossary.read(glossary)
@@ -65,20 +65,19 @@ def translate(
     penalties = {"length_penalty": length_penalty, "coverage_penalty": coverage_penalty}
     settings: Any = {"beam": beam, "nbest": nbest, "align": align, **penalties}
     pipe = load(model, Translator, precision=precision)
-    before = 0
-    for lines in chunks(text):
 
-        def work(size: int, lines: list[str] = lines, before: int = before) -> list["Translation"]:
-            bound = [bound_by(line, always, terms) for line in lines[:size]]
-            with progress(f"from line {before + 1:,}", size) as tell:
-                return pipe.translate(lines[:size], constraints=bound, on_progress=tell, **settings)
+    def work(lines: dict[int, str], tell: Callable[[int], None]) -> list[Translation]:
+        bound = [bound_by(line, always, terms) for line in lines.values()]
+        return pipe.translate([*lines.values()], constraints=bound, on_progress=tell, **settings)
 
-        for line, result in zip(lines, until_unusable(work, len(lines), before), strict=False):
-            if as_json:
-                write_json({"source": line, **result.to_dict(ranked=nbest > 1)})
-            else:
-                write(*printed(result, nbest))
-        before += len(lines)
+    def show(line: str, result: Translation | None) -> None:
+        result = result or Translation("", 0.0, [])
+        if as_json:
+            write_json({"source": line, **result.to_dict(ranked=nbest > 1)})
+        else:
+            write(*printed(result, nbest))
+
+    answer(chunks(text), work, show, as_json=as_json)
 
 
 def bound_by(line: str, always: list[str], terms: "Glossary | None") -> list[str]:

@@ -53,10 +53,6 @@ class TextError(InputError):
         self.index, self.problem = index, problem
         super().__init__(f"Text {index + 1} {problem}.")
 
-    def at(self, index: int) -> "TextError":
-        """The same of another text."""
-        return TextError(index, self.problem)
-
 
 class TooLongError(TextError):
     """A text has more tokens than the model has positions."""
