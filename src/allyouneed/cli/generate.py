@@ -1,6 +1,6 @@
 """`allyouneed generate`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,7 @@ from allyouneed.cli.streams import answer, checked, chunks, flat, write_json, wr
 from allyouneed.errors import UsageError
 
 if TYPE_CHECKING:
-    from allyouneed.pipeline import Generation
+    from allyouneed.pipeline import Generation, Writer
 
 
 def generate(
@@ -50,7 +50,7 @@ def generate(
       allyouneed generate "The mouse ate" --max-tokens 20
       allyouneed generate --temperature 0 --stop . < prompts.txt
     """
-    from allyouneed.pipeline import Generation, Writer, load
+    from allyouneed.pipeline import Writer, load
 
     drawn = {
         "temperature": temperature,
@@ -65,28 +65,44 @@ def generate(
         given = ", ".join(f"--{name.replace('_', '-')}" for name in settings)
         raise UsageError(f"--beam searches the likeliest text and draws nothing: it goes without {given}.")
     settings |= {"max_tokens": max_tokens, "stop": stop or []}
-    pipe = load(model, Writer, precision=precision)
-    streams = not as_json and beam is None
+    prompts = Prompts(load(model, Writer, precision=precision), settings, beam=beam, as_json=as_json)
+    if prompt:
+        prompts.answer([checked(text)] for text in prompt)
+    else:
+        prompts.answer(chunks(None), flatten=True)
 
-    def work(prompts: dict[int, str], tell: Callable[[int], None]) -> "list[Generation] | list[Iterator[str]]":
-        if streams and len(prompts) == 1:
-            return [pipe.stream(text, number=number, **settings) for number, text in prompts.items()]
-        texts, numbers = [*prompts.values()], [*prompts]  # each has a chance of its own, by its number
-        return pipe.generate(texts, numbers=numbers, beam=beam, on_progress=tell, **settings)
 
-    def show(asked: str, result: "Generation | Iterator[str] | None") -> None:
-        if as_json:
+class Prompts:
+    """Prompts on their way through a model. Each has a chance of its own, by its number."""
+
+    def __init__(self, pipe: "Writer", settings: dict[str, Any], *, beam: int | None, as_json: bool) -> None:
+        self.pipe, self.settings, self.beam, self.as_json = pipe, settings, beam, as_json
+        self.flatten = False
+
+    def answer(self, batches: Iterable[list[str]], *, flatten: bool = False) -> None:
+        """Prints what is written after each prompt, and of one alone as it comes; `flatten`: on one line."""
+        self.flatten = flatten
+        answer(batches, self.written, self.show, as_json=self.as_json)
+
+    def written(
+        self, prompts: dict[int, str], tell: Callable[[int], None]
+    ) -> "Sequence[Generation] | Sequence[Iterator[str]]":
+        """What is written after prompts, by their numbers."""
+        if len(prompts) == 1 and self.beam is None and not self.as_json:
+            return [self.pipe.stream(text, number=number, **self.settings) for number, text in prompts.items()]
+        texts, numbers = [*prompts.values()], [*prompts]
+        return self.pipe.generate(texts, numbers=numbers, beam=self.beam, on_progress=tell, **self.settings)
+
+    def show(self, prompt: str, result: "Generation | Iterator[str] | None") -> None:
+        """Prints one prompt, where it is one text with what is written, and that."""
+        from allyouneed.pipeline import Generation
+
+        if self.as_json:
             assert result is None or isinstance(result, Generation)
-            write_json({"prompt": asked, **(result or Generation("", [], 0.0, True)).to_dict()})
+            write_json({"prompt": prompt, **(result or Generation("", [], 0.0, True)).to_dict()})
             return
-        parts = () if result is None else [result.text] if isinstance(result, Generation) else result
-        head = "" if result is None or pipe.config.is_encoder_decoder else asked  # where both are one text
-        for part in chain([head], parts):
-            write_part(part if prompt else flat(part))
+        if result is not None:
+            parts = [result.text] if isinstance(result, Generation) else result
+            for part in chain([] if self.pipe.config.is_encoder_decoder else [prompt], parts):
+                write_part(flat(part) if self.flatten else part)
         write_part("\n")
-
-    if not prompt:
-        answer(chunks(None), work, show, as_json=as_json)
-        return
-    given = [checked(text) for text in prompt]
-    answer([[text] for text in given] if streams else [given], work, show, as_json=as_json)
