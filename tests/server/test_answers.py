@@ -82,6 +82,17 @@ def test_translations_are_those_of_python(
         assert ("alignment" in told) == (one.alignment is not None)
 
 
+def test_a_glossary_is_held_beside_constraints(client: TestClient, pipes: dict[str, Pipeline]) -> None:
+    texts, glossary = [*TEXTS, ""], {"cat": "dog slept", "Cheese": "never"}
+    found = asked(client, "translate", texts=texts, glossary=glossary, constraints=[["big"], [], []], beam=6)
+    pipe: Any = pipes["both"]
+    expected = pipe.translate(texts, constraints=[["big"], ["dog slept"], []], beam=6)
+    assert [one["text"] for one in found["results"]] == [one.text for one in expected]
+    assert expected[1].text != pipe.translate(texts, beam=6)[1].text
+    alone = asked(client, "translate", texts=texts, glossary=glossary, beam=6)["results"]
+    assert [one["text"] for one in alone[1:]] == [one.text for one in expected[1:]]
+
+
 def test_what_may_change_nothing_here_is_handed_on_all_the_same(
     client: TestClient, pipes: dict[str, Pipeline], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +161,12 @@ def test_many_ask_at_once_and_each_gets_its_own_answer(client: TestClient) -> No
         ("translate", {"texts": ["a"], "beam": 2, "nbest": 3}, "1 <= nbest <= beam is needed"),
         ("translate", {"texts": ["a"], "constraints": [["b"] * 33]}, r"constraints\.0.*at most 32 items"),
         ("translate", {"texts": ["a"], "constraints": []}, "1 texts and constraints for 0: each text needs one list"),
+        ("translate", {"texts": ["a"], "constraints": [], "glossary": {"b": "c"}}, "1 texts and constraints for 0"),
+        ("translate", {"texts": ["a " * 33], "glossary": {"a": "b"}}, "^Text 1 has 33 phrases .* at most 32 are held"),
+        ("translate", {"texts": ["a"], "glossary": [["a", "b"]]}, '^"glossary": input should be a valid dictionary'),
+        ("translate", {"texts": ["a"], "beam": True}, r'^"beam": input should be a valid integer\.$'),
+        ("translate", {"texts": ["a"], "length_penalty": False}, r'^"length_penalty": input should be a valid number'),
+        ("translate", {"texts": ["a"], "align": 1}, r'^"align": input should be a valid boolean'),
         ("translate", {"texts": "a"}, r'^"texts": input should be a valid list\.$'),
         ("translate", {"texts": ["a", 5]}, r'^"texts\.1": input should be a valid string\.$'),
         ("translate", {"texts": []}, r'^"texts": list should have at least 1 item'),
@@ -192,7 +209,9 @@ def test_other_addresses_and_foreign_names_are_not_served(client: TestClient) ->
     answer = client.get("/translate")
     assert answer.status_code == 405
     assert answer.json()["error"].startswith("GET /translate is not served here, only GET /models, POST /translate")
-    assert client.post("/translte", json={"texts": ["a"]}).status_code == 404
+    for other in (client.post("/translte", json={"texts": ["a"]}), client.get("/"), client.get("/favicon.ico")):
+        assert other.status_code == 404
+        assert "is not served here, only GET /models" in other.json()["error"]
     assert client.get("/models", headers={"host": "elsewhere.example"}).status_code == 400
 
 

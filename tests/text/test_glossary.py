@@ -66,3 +66,10 @@ def test_what_is_no_glossary(file: Path, text: str, message: str) -> None:
     file.write_text(text, "utf-8")
     with pytest.raises(InputError, match=message):
         Glossary.read(file)
+
+
+def test_what_is_asked_for_always_is_not_asked_for_twice() -> None:
+    glossary = Glossary.of({"file": "fichier", "mouse": " souris ", " ": "rien", "cat": ""})
+    assert glossary.translations == {"file": "fichier", "mouse": "souris"}
+    assert glossary.held_by("The file, the cat and the file.", ["fichier", "le"]) == ["fichier", "fichier", "le"]
+    assert glossary.held_by("The cat.", ["le"]) == ["le"]

@@ -21,7 +21,8 @@ def serve(
     """Translate, generate, score and fill over HTTP.
 
     Each verb is an address. It takes a JSON object: "texts", the verb's options by their names with underscores, and
-    "model" where several can. It answers with the model's name and one object a text, as --json prints them. GET
+    "model" where several can. A translation's "constraints" are a list for each text, and its "glossary" is an object:
+    terms and their translations. It answers with the model's name and one object a text, as --json prints them. GET
     /models lists what can be asked of which. A mistake is answered with status 422 and one sentence ("error").
 
     For example:

@@ -1,6 +1,5 @@
 """`allyouneed translate`."""
 
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +11,6 @@ from allyouneed.cli.streams import answer, checked, chunks, write, write_json
 
 if TYPE_CHECKING:
     from allyouneed.pipeline import Translation
-    from allyouneed.text.glossary import Glossary
 
 LengthPenalty = Annotated[
     float,
@@ -60,14 +58,14 @@ def translate(
     from allyouneed.pipeline import Translation, Translator, load
     from allyouneed.text.glossary import Glossary
 
-    terms = None if glossary is None else Glossary.read(glossary)
+    terms = Glossary([]) if glossary is None else Glossary.read(glossary)
     always = [checked(phrase) for phrase in constraint or []]
     penalties = {"length_penalty": length_penalty, "coverage_penalty": coverage_penalty}
     settings: Any = {"beam": beam, "nbest": nbest, "align": align, **penalties}
     pipe = load(model, Translator, precision=precision)
 
     def work(lines: dict[int, str], tell: Callable[[int], None]) -> list[Translation]:
-        bound = [bound_by(line, always, terms) for line in lines.values()]
+        bound = [terms.held_by(line, always) for line in lines.values()]
         return pipe.translate([*lines.values()], constraints=bound, on_progress=tell, **settings)
 
     def show(line: str, result: Translation | None) -> None:
@@ -78,12 +76,6 @@ def translate(
             write(*printed(result, nbest))
 
     answer(chunks(text), work, show, as_json=as_json)
-
-
-def bound_by(line: str, always: list[str], terms: "Glossary | None") -> list[str]:
-    """What the translation of a line must hold: a term that is asked for always is not asked for twice."""
-    found = Counter(always) | Counter(() if terms is None else terms.for_text(line))
-    return list(found.elements())
 
 
 def printed(result: "Translation", nbest: int) -> list[str]:

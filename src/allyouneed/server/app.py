@@ -34,11 +34,9 @@ def list_models(request: Request) -> list[dict[str, Any]]:
     return [{"name": name, "what": pipe.what, "verbs": verbs_of(pipe)} for name, pipe in pipes.items()]
 
 
-@routes.post("/{verb}", response_model=None)
-def answer(request: Request, verb: str, body: Annotated[dict[str, Any], Depends(given)]) -> Response:
+def answer(request: Request, body: Annotated[dict[str, Any], Depends(given)]) -> Response:
     """What a model makes of the texts: {"model": its name, "results": one object a text}."""
-    if verb not in VERBS:
-        raise HTTPException(404)
+    verb = request.url.path.rpartition("/")[2]
     asked = read(verb, body)
     state = request.app.state
     pipe = chosen(state.pipes, verb, asked)
@@ -47,6 +45,10 @@ def answer(request: Request, verb: str, body: Annotated[dict[str, Any], Depends(
     with state.lock:
         results = asked.answer(pipe)
     return JSONResponse({"model": pipe.name, "results": results})
+
+
+for verb in VERBS:  # an address each, so that others are not found, however they are asked
+    routes.post(f"/{verb}", response_model=None)(answer)
 
 
 def parts(pipe: Any, asked: Generate, lock: Lock) -> Iterator[str]:

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from allyouneed.errors import UsageError, nearest
-from allyouneed.pipeline import LanguageModel, MaskedModel, Pipeline, Translator, Writer
+from allyouneed.pipeline import LanguageModel, MaskedModel, Pipeline, TextError, Translator, Writer
 from allyouneed.pipeline.writing import MAX_TOKENS
+from allyouneed.text.glossary import Glossary
 
 MOST_TEXTS = 512
 MOST_PHRASES = 32
@@ -20,7 +21,7 @@ Phrases = Annotated[list[str], Field(max_length=MOST_PHRASES)]  # that one text 
 class Asked(BaseModel):
     """Texts for a model: the one that is named, or the first that is meant."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)  # true is no number
     model: str | None = None
     texts: list[str] = Field(min_length=1, max_length=MOST_TEXTS)
 
@@ -38,11 +39,25 @@ class Translate(Asked):
     coverage_penalty: float = Field(0.0, ge=0)
     align: bool = False
     constraints: list[Phrases] | None = Field(None, max_length=MOST_TEXTS)
+    glossary: dict[str, str] | None = None  # terms and their translations
 
     def answer(self, pipe: Any) -> Answers:
         """The best translation of each text, and with `nbest` the runners-up."""
-        settings = self.model_dump(exclude={"model", "texts"})
+        settings = self.model_dump(exclude={"model", "texts", "glossary"})
+        if self.glossary:
+            settings["constraints"] = self.held(Glossary.of(self.glossary))
         return [found.to_dict(ranked=self.nbest > 1) for found in pipe.translate(self.texts, **settings)]
+
+    def held(self, glossary: Glossary) -> list[list[str]]:
+        """What the translation of each text must hold. Raises TextError where that is too much."""
+        always = [[] for _ in self.texts] if self.constraints is None else self.constraints
+        if len(always) != len(self.texts):
+            return always  # the translator says so
+        held = [glossary.held_by(text, own) for text, own in zip(self.texts, always, strict=True)]
+        for index, phrases in enumerate(held):
+            if len(phrases) > MOST_PHRASES:
+                raise TextError(index, f"has {len(phrases)} phrases to hold, and at most {MOST_PHRASES} are held")
+        return held
 
 
 class Generate(Asked):

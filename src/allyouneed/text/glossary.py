@@ -1,6 +1,7 @@
 """Glossaries: how the terms of a source are to be translated."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from unicodedata import normalize
 
@@ -32,6 +33,16 @@ class Glossary:
         nothing. Raises InputError with the file and the line.
         """
         return cls(read_pairs(path))
+
+    @classmethod
+    def of(cls, translations: Mapping[str, str]) -> "Glossary":
+        """Of terms and their translations; a blank one says nothing."""
+        pairs = (Pair(*pair, "glossary", number) for number, pair in enumerate(translations.items(), 1))
+        return cls(pair for pair in pairs if pair.source.strip() and pair.target.strip())
+
+    def held_by(self, text: str, always: Iterable[str] = ()) -> list[str]:
+        """What the translation of a text must hold: a phrase that is asked for `always` is not asked for twice."""
+        return list((Counter(always) | Counter(self.for_text(text))).elements())
 
     def for_text(self, text: str) -> list[str]:
         """The translations of the terms in a text, in its order: as often as they stand there."""
