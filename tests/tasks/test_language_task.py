@@ -147,7 +147,9 @@ def test_what_the_model_adds_to_its_loss_counts_in_training_alone() -> None:
 
 
 def test_a_row_must_fit_into_a_batch() -> None:
-    with pytest.raises(InputError, match=r"A row of data\.max_tokens = 20 does not fit .*batch_tokens = 10 tokens"):
+    with pytest.raises(
+        InputError, match=r"longest training example has 20 tokens, and a batch training\.batch_tokens = 10:"
+    ):
         language().batches(10, seed=1, epoch=0)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from safetensors import SafetensorError
-from toy import toy_recipe
+from toy import LAYERS, toy_recipe
 
 from allyouneed.checkpoints.native import load_model
 from allyouneed.errors import InputError, UsageError
@@ -91,6 +91,22 @@ def test_text_that_is_all_too_long(tmp_path: Path) -> None:
     recipe = toy_recipe(tmp_path)
     with pytest.raises(InputError, match=r"No training pair is at most 2 tokens long: raise data\.max_tokens"):
         train(read_recipe(recipe, ["data.max_tokens=2"]), tmp_path / "run")
+
+
+@pytest.mark.parametrize("task", LAYERS)
+def test_only_training_text_must_fit_into_a_batch(tmp_path: Path, task: str) -> None:
+    path = toy_recipe(tmp_path, task=task, updates=1)
+    for name, between in (("train.tsv", "\n"), ("train.txt", "\n\n")):
+        lines = (tmp_path / name).read_text("utf-8").splitlines()
+        (tmp_path / name).write_text(between.join(line for line in lines if 0 < len(line) < 60), "utf-8")
+    for name, end in (("dev.tsv", "\tCAT\n"), ("dev.txt", "\n")):
+        (tmp_path / name).write_text("the cat sees the dog " * 7 + end, "utf-8")
+    settings = ["data.max_tokens=250", "training.validate_bleu=0"]
+    train(read_recipe(path, [*settings, "training.batch_tokens=36"]), tmp_path / "run")
+    with pytest.raises(
+        InputError, match=r"The longest training example has \d\d tokens, and a batch training\.batch_t"
+    ):
+        train(read_recipe(path, [*settings, "training.batch_tokens=9"]), tmp_path / "other")
 
 
 def test_numbers_that_overflow_are_named(tmp_path: Path) -> None:

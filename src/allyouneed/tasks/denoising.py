@@ -11,11 +11,11 @@ from torch import Tensor
 
 from allyouneed.errors import UsageError
 from allyouneed.models.transformer import Transformer
-from allyouneed.tasks.documents import Indices, Pieces, Texts, check_row, cut, prepare_texts
+from allyouneed.tasks.documents import Indices, Pieces, Texts, cut, prepare_texts
 from allyouneed.tasks.encoded import Batch, seq2seq_batch
 from allyouneed.tasks.sources import TextData
 from allyouneed.tasks.stored import own
-from allyouneed.tasks.task import Loss, Report, Task, token_loss
+from allyouneed.tasks.task import Loss, Report, Task, check_batch, token_loss
 from allyouneed.text.batching import token_batches
 from allyouneed.text.tokenizer import Tokenizer
 
@@ -79,11 +79,8 @@ class Denoising(Task):
 
     def batches(self, max_tokens: int, seed: int, epoch: int) -> list[Indices]:
         """The batches of one epoch in order: numbers of pieces of like length."""
-        return self._batches(self.train, max_tokens, seed, epoch)
-
-    def _batches(self, pieces: Pieces, max_tokens: int, seed: int, epoch: int) -> list[Indices]:
-        lengths = self.lengths(pieces.size)
-        check_row(int(lengths.max()), max_tokens)
+        lengths = self.lengths(self.train.size)
+        check_batch(int(lengths.max()), max_tokens)
         return token_batches(lengths, max_tokens=max_tokens, seed=seed, epoch=epoch)
 
     def batch(self, plan: Indices, draw: np.random.Generator) -> Batch:
@@ -107,8 +104,9 @@ class Denoising(Task):
     def validate(self, model: Transformer, measure: Loss, *, max_tokens: int, sentences: int) -> dict[str, float]:
         """Loss and perplexity a written token, over all validation documents."""
         total = count = 0.0
-        draw = np.random.default_rng(0)
-        for plan in self._batches(self.dev, max_tokens, 0, 0):
+        draw, lengths = np.random.default_rng(0), self.lengths(self.dev.size)
+        max_tokens = max(max_tokens, int(lengths.max()))
+        for plan in token_batches(lengths, max_tokens=max_tokens, seed=0, epoch=0):
             batch = seq2seq_batch(*self.damaged(self.dev, plan, draw)).to(model.embedding.weight.device)
             total += float(self.loss(model, batch, measure)[1])
             count += len(batch.gold)

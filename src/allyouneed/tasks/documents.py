@@ -117,12 +117,3 @@ def load_texts(path: Path) -> Texts | None:
     """Reads encoded documents back, or None where there are none or they are damaged."""
     arrays = load_arrays(path, ("tokens", "offsets", "bytes"))
     return None if arrays is None else Texts(arrays["tokens"], arrays["offsets"], int(arrays["bytes"][0]))
-
-
-def check_row(tokens: int, max_tokens: int) -> None:
-    """Refuses batches that are smaller than one row."""
-    if tokens > max_tokens:
-        raise InputError(
-            f"A row of data.max_tokens = {tokens:,} does not fit into a batch of training.batch_tokens = "
-            f"{max_tokens:,} tokens: raise the one or lower the other."
-        )

@@ -13,9 +13,9 @@ from torch import Tensor
 from allyouneed.models.interface import TextModel
 from allyouneed.parts.masks import CAUSAL, Mask, documents
 from allyouneed.parts.positions import positions_within
-from allyouneed.tasks.documents import Indices, Pieces, Texts, check_row, cut, prepare_texts
+from allyouneed.tasks.documents import Indices, Pieces, Texts, cut, prepare_texts
 from allyouneed.tasks.sources import TextData
-from allyouneed.tasks.task import Loss, Report, Task, token_loss
+from allyouneed.tasks.task import Loss, Report, Task, check_batch, token_loss
 from allyouneed.text.batching import packed_rows, token_batches
 from allyouneed.text.vocabulary import Vocabulary
 
@@ -96,6 +96,7 @@ class Language(Task):
 
     def batches(self, max_tokens: int, seed: int, epoch: int) -> list[Rows]:
         """The batches of one epoch in order. The short pieces share rows, others each time."""
+        check_batch(int(self.train.size.max()), max_tokens)
         return packed_batches(self.train.size, self.max_tokens, max_tokens=max_tokens, seed=seed, epoch=epoch)
 
     def batch(self, plan: Rows, draw: np.random.Generator) -> PackedBatch:
@@ -118,6 +119,7 @@ class Language(Task):
     def validate(self, model: Decoder, measure: Loss, *, max_tokens: int, sentences: int) -> dict[str, float]:
         """Loss and perplexity a token, and bits a byte, over all validation documents."""
         total = count = 0.0
+        max_tokens = max(max_tokens, int(self.dev.size.max()))
         for rows in packed_batches(self.dev.size, self.max_tokens, max_tokens=max_tokens, seed=0, epoch=0):
             batch = packed(self.dev, rows).to(model.embedding.weight.device)
             total += float(self.loss(model, batch, measure)[1])
@@ -151,15 +153,14 @@ def packed(pieces: Pieces, rows: Rows) -> PackedBatch:
 
 
 def packed_batches(size: Indices, row: int, *, max_tokens: int, seed: int, epoch: int) -> list[Rows]:
-    """Pieces of `size` [N] in rows of at most `row` tokens, and these in batches; all pieces once.
+    """Pieces of `size` [N] in rows of at most `row` tokens, or of a batch's, and these in batches; all pieces once.
 
     Pieces as long as a row stand alone in it, and rows of one piece are batched apart from the others.
     """
-    check_row(int(size.max()), max_tokens)
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(len(size))
     long = size[order] == row
-    rows = [*order[long, None], *packed_rows(size, order[~long], row)]
+    rows = [*order[long, None], *packed_rows(size, order[~long], min(row, max_tokens))]
     batches: list[Rows] = []
     for group in ([row for row in rows if len(row) == 1], [row for row in rows if len(row) > 1]):
         lengths = np.array([(size[row].sum(),) * 2 for row in group], np.int64).reshape(-1, 2)

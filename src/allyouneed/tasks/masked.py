@@ -11,9 +11,9 @@ from torch.nn.functional import linear
 
 from allyouneed.errors import InputError
 from allyouneed.models.transformer import Transformer
-from allyouneed.tasks.documents import Indices, Pieces, Texts, check_row, cut, prepare_texts
+from allyouneed.tasks.documents import Indices, Pieces, Texts, cut, prepare_texts
 from allyouneed.tasks.sources import TextData
-from allyouneed.tasks.task import Loss, Report, Task, token_loss
+from allyouneed.tasks.task import Loss, Report, Task, check_batch, token_loss
 from allyouneed.text.batching import token_batches
 from allyouneed.text.tokenizer import UNK
 from allyouneed.text.vocabulary import Vocabulary
@@ -77,6 +77,7 @@ class Masked(Task):
 
     def batches(self, max_tokens: int, seed: int, epoch: int) -> list[Indices]:
         """The batches of one epoch in order: numbers of pieces of like length."""
+        check_batch(int(self.train.size.max()) + 2, max_tokens)
         return piece_batches(self.train.size + 2, max_tokens=max_tokens, seed=seed, epoch=epoch)
 
     def batch(self, plan: Indices, draw: np.random.Generator) -> MaskedBatch:
@@ -100,6 +101,7 @@ class Masked(Task):
         """Loss and perplexity a hidden token, and the share of right guesses, over all validation documents."""
         total = count = right = 0.0
         draw = np.random.default_rng(0)
+        max_tokens = max(max_tokens, int(self.dev.size.max()) + 2)
         for plan in piece_batches(self.dev.size + 2, max_tokens=max_tokens, seed=0, epoch=0):
             batch = self.hidden(self.dev, plan, draw).to(model.embedding.weight.device)
             states = batch.states(model)
@@ -153,5 +155,4 @@ def disguised(tokens: Indices, mask: int, vocab_size: int, draw: np.random.Gener
 
 def piece_batches(size: Indices, *, max_tokens: int, seed: int, epoch: int) -> list[Indices]:
     """Pieces of `size` [N] in batches of like length."""
-    check_row(int(size.max()), max_tokens)
     return token_batches(np.stack((size, size), axis=1), max_tokens=max_tokens, seed=seed, epoch=epoch)

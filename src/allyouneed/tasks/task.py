@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
+from allyouneed.errors import InputError
 from allyouneed.models.interface import TextModel
 
 Report = Callable[[str], None]
@@ -81,7 +82,8 @@ class Task(ABC):
 
     @abstractmethod
     def validate(self, model: Any, measure: Loss, *, max_tokens: int, sentences: int) -> dict[str, float]:
-        """Measures by name on the validation examples, "loss" (nats a token) among them, in batches of `max_tokens`.
+        """Measures by name on the validation examples, "loss" (nats a token) among them, in batches of `max_tokens`, or
+        of one example where that is longer.
 
         What is measured on written text takes the first `sentences` of them.
         """
@@ -89,6 +91,15 @@ class Task(ABC):
     @abstractmethod
     def size(self) -> str:
         """How many examples there are, in a phrase."""
+
+
+def check_batch(longest: int, batch_tokens: int) -> None:
+    """Refuses batches that have no room for the longest example."""
+    if longest > batch_tokens:
+        raise InputError(
+            f"The longest training example has {longest:,} tokens, and a batch training.batch_tokens = "
+            f"{batch_tokens:,}: raise this, or lower data.max_tokens."
+        )
 
 
 def token_loss(model: TextModel, states: Tensor, gold: Tensor, measure: Loss) -> tuple[Tensor, Tensor]:

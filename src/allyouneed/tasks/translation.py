@@ -17,7 +17,7 @@ from allyouneed.tasks.encoded import Batch, Encoded, TooLong, encode_pairs, load
 from allyouneed.tasks.hypotheses import hypotheses
 from allyouneed.tasks.sources import PairData, Pairs
 from allyouneed.tasks.stored import fingerprint, own, subwords
-from allyouneed.tasks.task import Loss, Report, Task, token_loss
+from allyouneed.tasks.task import Loss, Report, Task, check_batch, token_loss
 from allyouneed.text.batching import token_batches
 from allyouneed.text.corpus import Pair, Skipped
 from allyouneed.text.tokenizer import Tokenizer
@@ -52,6 +52,7 @@ class Translation(Task):
 
     def batches(self, max_tokens: int, seed: int, epoch: int) -> list[npt.NDArray[np.int64]]:
         """The batches of one epoch in order: numbers of pairs."""
+        check_batch(int(self.train.lengths.max()), max_tokens)
         return token_batches(self.train.lengths, max_tokens=max_tokens, seed=seed, epoch=epoch)
 
     def batch(self, plan: npt.NDArray[np.int64], draw: np.random.Generator) -> Batch:
@@ -75,6 +76,7 @@ class Translation(Task):
     def validate(self, model: EncoderDecoder, measure: Loss, *, max_tokens: int, sentences: int) -> dict[str, float]:
         """Loss and perplexity a token over all validation pairs; BLEU of the first `sentences`, translated greedily."""
         total = count = 0.0
+        max_tokens = max(max_tokens, int(self.dev.lengths.max()))
         for indices in token_batches(self.dev.lengths, max_tokens=max_tokens, seed=0, epoch=0):
             batch = self.dev.batch(indices).to(model.embedding.weight.device)
             total += float(self.loss(model, batch, measure)[1])
