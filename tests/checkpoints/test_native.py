@@ -1,6 +1,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,13 @@ def test_a_tied_tensor_is_stored_once(tokenizer: Tokenizer, tmp_path: Path) -> N
     names = load_file(tmp_path / "tied" / "model.safetensors").keys()
     assert len(names & {"output.weight", "target_embedding.weight"}) == 1
     assert len(own_tensors(model)) == len(names)
+
+
+def test_a_tokenizer_of_another_model_is_not_saved(model: Transformer, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    other = Transformer(replace(model.config, vocab_size=tokenizer.vocab_size + 5))
+    with pytest.raises(InputError, match=r"^The tokenizer has [\d,]+ pieces, but the model's vocabulary has .*another"):
+        save_model(tmp_path / "mixed", other, tokenizer)
+    assert not (tmp_path / "mixed").exists()
 
 
 def test_loading_draws_no_random_numbers(saved_folder: Path) -> None:

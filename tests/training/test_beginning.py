@@ -116,6 +116,31 @@ def test_stopped_it_goes_on_with_its_own_weights(
     assert calm.read_bytes() == stopped_run.read_bytes()
 
 
+@pytest.mark.parametrize("average", [1, 2])
+def test_where_a_training_only_harms_the_model_it_began_with_is_kept(
+    average: int,
+    decoder_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    settings = {"updates": 40, "validate_every": 2, "checkpoint_every": 2, "patience": 3, "average": average}
+    recipe = recipe_for(tmp_path, "language", decoder_folder, peak_rate=3.0, **settings)
+    stop_before(5, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        train(recipe, tmp_path / "run")
+    monkeypatch.undo()
+    train(recipe, tmp_path / "run")
+    before, after = load_model(decoder_folder), load_model(tmp_path / "run")
+    for name, weight in before.model.state_dict().items():
+        assert torch.equal(after.model.state_dict()[name], weight)
+    said = [line for line in capfd.readouterr().err.splitlines() if "  validation: " in line]
+    [first], [*worse], [kept] = ([line for line in said if line.startswith(start)] for start in ("bef", "upd", "kept"))
+    assert kept == f"kept: the model that it began with  {first.partition('update  ')[2]}"
+    assert len(worse) == 3  # it was out of patience with the third
+    assert "Kept: the model that it began with." in (tmp_path / "run" / "README.md").read_text("utf-8")
+
+
 def test_a_published_checkpoint_goes_on_with_its_own_tokenizer(foreign_folder: Path, tmp_path: Path) -> None:
     before = load(foreign_folder, LanguageModel)
     train(recipe_for(tmp_path, "language", foreign_folder, updates=12, peak_rate=1e-2), tmp_path / "run")

@@ -54,9 +54,11 @@ def save_model(
     `recipe_text`, `metrics_text` and `card` are the texts of their files; None leaves what is there. `dtype` is
     float32, or float16 for half the size.
 
-    Raises InputError when the disk is full or a weight does not fit into float16.
+    Raises InputError when the disk is full, a weight does not fit into float16, or the tokenizer is another model's.
     """
     own: Any = model.config
+    if tokenizer is not None and hasattr(own, "vocab_size"):
+        check_tokenizer("The tokenizer", tokenizer, own)
     config = {"format": FORMAT, "architecture": architecture_of(own), **asdict(own)}
     tensors = {name: stored(name, tensor, dtype) for name, tensor in own_tensors(model).items()}
     texts = {CONFIG: json.dumps(config, indent=2) + "\n", RECIPE: recipe_text, METRICS: metrics_text, CARD: card}
@@ -89,13 +91,18 @@ def load_tokenizer(folder: Path, config: TransformerConfig) -> Vocabulary:
     """The tokenizer of a model that reads text. Raises InputError where it does not belong to the model."""
     check_folder(folder, (TOKENIZER,))
     tokenizer = load_vocabulary(folder, config.line)
+    check_tokenizer(str(folder / TOKENIZER), tokenizer, config)
+    return tokenizer
+
+
+def check_tokenizer(name: str, tokenizer: Vocabulary, config: TransformerConfig) -> None:
+    """Refuses a tokenizer of another size than the model's vocabulary."""
     own = isinstance(tokenizer, Tokenizer)  # one of another kind may have fewer pieces than its model has embeddings
     if tokenizer.vocab_size > config.vocab_size or (own and tokenizer.vocab_size != config.vocab_size):
         raise InputError(
-            f"{folder / TOKENIZER} has {tokenizer.vocab_size:,} pieces, but the model's vocabulary has "
-            f"{config.vocab_size:,}: the tokenizer belongs to another model."
+            f"{name} has {tokenizer.vocab_size:,} pieces, but the model's vocabulary has {config.vocab_size:,}: the "
+            "tokenizer belongs to another model."
         )
-    return tokenizer
 
 
 def check_folder(folder: Path, names: Sequence[str]) -> None:

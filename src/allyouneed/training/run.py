@@ -76,9 +76,10 @@ def go_on(recipe: Recipe, out: Path, begun: Beginning, task: Task, ranks: Ranks)
             return out
         announce(display, recipe, count_parameters(begun.config), progress, task)
         trainer.try_largest_batch()
+        run = Run(recipe, out, trainer, progress, display)
         if begun.trained is not None and progress.update == 0 and ranks.first:
-            display.say(f"before the first update  validation: {in_words(trainer.validate())}")
-        Run(recipe, out, trainer, progress, display).go()
+            run.measure_beginning()
+        run.go()
     return out
 
 
@@ -188,6 +189,13 @@ class Run:
         self.snapshots = out / "snapshots"
         self.metrics = Metrics(out, progress.update) if trainer.ranks.first else None
 
+    def measure_beginning(self) -> None:
+        """Measures a model that was trained before: it is the best one until an update makes it better."""
+        measures = self.trainer.validate()
+        self.display.say(f"before the first update  validation: {in_words(measures)}")
+        save_snapshot(self.snapshots, 0, self.trainer.model)
+        self.progress.best_loss = min(self.progress.best_loss, measures["loss"])
+
     def go(self) -> None:
         """Updates, validations and checkpoints, until all is done, or until Ctrl-C where one process trains."""
         alone = self.trainer.ranks.world == 1  # of several each would stop at an update of its own
@@ -215,7 +223,7 @@ class Run:
     def _show(self, result: UpdateResult) -> None:
         speed = self.progress.tokens / max(self.progress.seconds, 1e-9)
         facts = {"loss": f"{result.likelihood:.3f}", "rate": f"{result.rate:.2e}", "tokens/s": f"{speed:,.0f}"}
-        if self.progress.best_update:
+        if math.isfinite(self.progress.best_loss):
             facts["best"] = f"{self.progress.best_loss:.3f}"
         self.display.show(self.progress.update, facts)
 
@@ -275,7 +283,8 @@ class Run:
             name = f"average of updates {', '.join(map(str, last))}"
             if not measures["loss"] <= progress.best_loss:  # as when it is not a number
                 model.load_state_dict(load_file(there[progress.best_update]))
-                measures, name = self.trainer.validate(), f"update {progress.best_update}"
+                best = progress.best_update
+                measures, name = self.trainer.validate(), f"update {best}" if best else "the model that it began with"
             self.display.say(f"kept: {name}  validation: {in_words(measures)}")
             save_model(
                 self.out,
