@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from allyouneed.decoding.search import Hypothesis
-from allyouneed.errors import InputError, UsageError
+from allyouneed.errors import InputError
 from allyouneed.models.transformer import Transformer, TransformerConfig
 from allyouneed.tasks import parsing
 from allyouneed.tasks.parsing import Parsing
@@ -60,7 +60,7 @@ def test_a_pattern_names_many_files(folder: Path) -> None:
         list(bank(folder, trees="b/*.mrg"))
     with pytest.raises(InputError, match=r'there is no file ".*othre\.mrg"\. Did you mean "other\.mrg"'):
         list(bank(folder, trees="othre.mrg"))
-    with pytest.raises(UsageError, match='neither "trees" \\(bracketed files\\) nor "everyday"'):
+    with pytest.raises(ValueError, match='neither "trees" \\(bracketed files\\) nor "everyday"'):
         list(bank(folder))
 
 

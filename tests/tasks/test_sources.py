@@ -47,7 +47,9 @@ def test_everyday_sentences_are_documents_and_never_the_reserved_ones(tmp_path: 
 
 
 def test_a_table_that_names_nothing() -> None:
-    with pytest.raises(UsageError, match=r'neither "text" \(a file\) nor "everyday" \(a language\)'):
-        list(Documents((TextSource(),), Path(), 1))
+    with pytest.raises(ValueError, match=r'neither "text" \(a file\) nor "everyday" \(a language\)'):
+        TextSource()
+    with pytest.raises(ValueError, match=r'both "text" \(a file\) and "everyday" \(a language\)'):
+        TextSource(text="a.txt", everyday=("en",))
     with pytest.raises(UsageError, match=r'no language "eng"; it has en.*Did you mean "en"'):
         list(Documents((TextSource(everyday=("eng",)),), Path(), 1))

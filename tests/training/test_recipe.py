@@ -58,6 +58,11 @@ def test_overrides_are_toml_values(tmp_path: Path) -> None:
         ("seed=-1", '"seed" = -1: input should be greater than or equal to 0'),
         ("training.betas=[0.9, 1.0]", r'"training\.betas\.1" = 1\.0: input should be less than 1'),
         ("training.peak_rate=inf", r'"training\.peak_rate" = inf: input should be a finite number'),
+        (
+            "data.dev=[{}]",
+            r'"data\.dev\.0": a table of data names one source, and this one neither "source" \(a f',
+        ),
+        ('data.dev=[{source="a", everyday=["en", "fr"]}]', r'"data\.dev\.0": .* both "source" \(a file\) and "every'),
         ("model=3", '"model" = 3: input should be a valid dictionary'),
         ("model.bias=False", r'"model\.bias" = .False. is not of type bool'),  # which is no TOML, and so a text
         ("model.d_model=64.5", r'"model\.d_model" = 64\.5 is not of type int'),

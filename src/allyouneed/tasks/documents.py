@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from allyouneed.errors import InputError
 from allyouneed.tasks.sources import Documents, TextData
-from allyouneed.tasks.stored import fingerprint, load_arrays, save_arrays, subwords
+from allyouneed.tasks.stored import cache_of, load_arrays, save_arrays, subwords
 from allyouneed.tasks.task import Report
 from allyouneed.text.vocabulary import Line, Vocabulary
 
@@ -102,7 +102,7 @@ def prepare_texts(
     tokenizer = subwords(
         folder, lambda: sources[0], vocab_size=vocab_size, line=line, report=report, sentinels=sentinels
     )
-    path = folder / "cache" / f"{fingerprint(sources[0].facts(), vocab_size, sentinels)}.safetensors"
+    path = cache_of(folder, sources[0].facts())
     train = load_texts(path)
     if train is None:
         report("tokenising the text")

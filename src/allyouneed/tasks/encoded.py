@@ -80,8 +80,9 @@ def pad(rows: list[list[int]]) -> Tensor:
 
 @dataclass(frozen=True)
 class TooLong:
-    """A pair that was left out, and where it stands."""
+    """A pair that was left out, its number among all, and where it stands."""
 
+    index: int
     file: str
     line: int
     tokens: int
@@ -91,14 +92,14 @@ def encode_pairs(pairs: Iterable[Pair], tokenizer: Tokenizer, max_tokens: int) -
     """Tokenises pairs; one with a side over `max_tokens` (its mark included) is left out and listed."""
     sides: tuple[list[Array], list[Array]] = ([], [])
     left_out: list[TooLong] = []
-    stream = iter(pairs)
+    stream = enumerate(pairs)
     while chunk := list(islice(stream, CHUNK)):
-        sources = tokenizer.encode_batch([pair.source for pair in chunk])
-        targets = tokenizer.encode_batch([pair.target for pair in chunk])
-        for pair, source, target in zip(chunk, sources, targets, strict=True):
+        sources = tokenizer.encode_batch([pair.source for _, pair in chunk])
+        targets = tokenizer.encode_batch([pair.target for _, pair in chunk])
+        for (index, pair), source, target in zip(chunk, sources, targets, strict=True):
             longest = max(len(source), len(target)) + 1
             if longest > max_tokens:
-                left_out.append(TooLong(pair.file, pair.line, longest))
+                left_out.append(TooLong(index, pair.file, pair.line, longest))
                 continue
             sides[0].append(np.array(source, np.int32))
             sides[1].append(np.array(target, np.int32))

@@ -4,17 +4,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Generic, Literal, Self, TypeVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from allyouneed.errors import UsageError
 from allyouneed.tasks.task import Section, TokenData
 from allyouneed.text import everyday
 from allyouneed.text.corpus import Columns, Pair, Skipped, read_documents, read_pairs
 
 Count = Annotated[int, Field(gt=0, description="sentences to take from the everyday grammar")]
 Split = Annotated[Literal["train", "dev", "test"], Field(description="which frames of the everyday grammar")]
+
+
+def check_table(*sources: tuple[str, object]) -> None:
+    """Refuses a table that names both of two sources, each in words and what is named, or neither."""
+    (first, one), (second, other) = sources
+    if (one is None) == (other is None):
+        which = f"neither {first} nor {second}" if one is None else f"both {first} and {second}"
+        raise ValueError(f"a table of data names one source, and this one {which}")
 
 
 class PairSource(Section):
@@ -31,6 +38,11 @@ class PairSource(Section):
     )
     count: Count = 20_000
     split: Split = "train"
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        check_table(('"source" (a file)', self.source), ('"everyday" (two languages)', self.everyday))
+        return self
 
     @property
     def files(self) -> list[str]:
@@ -53,6 +65,11 @@ class TextSource(Section):
     everyday: tuple[str] | None = Field(default=None, description='language of the everyday grammar, such as ["en"]')
     count: Count = 20_000
     split: Split = "train"
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        check_table(('"text" (a file)', self.text), ('"everyday" (a language)', self.everyday))
+        return self
 
     @property
     def files(self) -> list[str]:
@@ -129,8 +146,7 @@ class Pairs(Tables[PairSource]):
         if table.everyday is not None:
             name = f"everyday grammar ({'-'.join(table.everyday)}, {table.split})"
             return (Pair(source, target, name, line) for line, (source, target) in enumerate(self.drawn(table), 1))
-        if table.source is None:
-            raise UsageError('A table of data has neither "source" (a file) nor "everyday" (two languages).')
+        assert table.source is not None
         target = None if table.target is None else self.root / table.target
         return read_pairs(self.root / table.source, target, columns=table.columns, skipped=skipped)
 
@@ -144,8 +160,7 @@ class Documents(Tables[TextSource]):
     def _read(self, table: TextSource) -> Iterator[str]:
         if table.everyday is not None:
             return (text for (text,) in self.drawn(table))
-        if table.text is None:
-            raise UsageError('A table of data has neither "text" (a file) nor "everyday" (a language).')
+        assert table.text is not None
         return read_documents(self.root / table.text, lines=table.documents == "lines", key=table.key)
 
 

@@ -51,9 +51,11 @@ def own(tokenizer: Vocabulary) -> Tokenizer:
     return tokenizer
 
 
-def fingerprint(*parts: object) -> str:
-    """A short name for what the encoded text was made from."""
-    return hashlib.sha256(json.dumps(parts, default=str, sort_keys=True).encode()).hexdigest()[:16]
+def cache_of(folder: Path, *facts: object) -> Path:
+    """The file in `folder` for text in numbers: its name hangs on the tokenizer there, and on what else made them."""
+    made_from = ((folder / TOKENIZER).read_text("utf-8"), *facts)
+    name = hashlib.sha256(json.dumps(made_from, default=str, sort_keys=True).encode()).hexdigest()[:16]
+    return folder / "cache" / f"{name}.safetensors"
 
 
 def save_arrays(path: Path, arrays: Arrays) -> None:

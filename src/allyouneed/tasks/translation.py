@@ -16,7 +16,7 @@ from allyouneed.models.interface import EncoderDecoder
 from allyouneed.tasks.encoded import Batch, Encoded, TooLong, encode_pairs, load_encoded, save_encoded, texts
 from allyouneed.tasks.hypotheses import hypotheses
 from allyouneed.tasks.sources import PairData, Pairs
-from allyouneed.tasks.stored import fingerprint, own, subwords
+from allyouneed.tasks.stored import cache_of, own, subwords
 from allyouneed.tasks.task import Loss, Report, Task, check_batch, token_loss
 from allyouneed.text.batching import token_batches
 from allyouneed.text.corpus import Pair, Skipped
@@ -114,8 +114,8 @@ def prepared(
     """
     tokenizer = own(subwords(folder, lambda: texts(train), vocab_size=vocab_size, line="both", report=report))
     dev_text = list(dev)
-    key = fingerprint(train.facts(), dev.facts(), vocab_size, max_tokens)
-    encoded = load_encoded(folder / "cache" / f"{key}.safetensors")
+    cache = cache_of(folder, train.facts(), max_tokens)
+    encoded = load_encoded(cache)
     if encoded is None:
         report("tokenising the text")
         skipped = Skipped()
@@ -125,12 +125,12 @@ def prepared(
         list_too_long(folder / "too-long.txt", too_long, max_tokens, report)
         if not len(encoded):
             raise InputError(f"No training pair is at most {max_tokens} tokens long: raise data.max_tokens.")
-        save_encoded(folder / "cache" / f"{key}.safetensors", encoded)
+        save_encoded(cache, encoded)
     dev_encoded, dev_long = encode_pairs(dev_text, tokenizer, max_tokens)
     if not len(dev_encoded):
         raise InputError(f"No validation pair is at most {max_tokens} tokens long: raise data.max_tokens.")
-    places = {(pair.file, pair.line) for pair in dev_long}
-    return tokenizer, encoded, dev_encoded, [p for p in dev_text if (p.file, p.line) not in places]
+    left_out = {pair.index for pair in dev_long}
+    return tokenizer, encoded, dev_encoded, [pair for i, pair in enumerate(dev_text) if i not in left_out]
 
 
 def translate(model: EncoderDecoder, tokenizer: Vocabulary, sources: list[list[int]], *, beam: int) -> list[str]:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from allyouneed.errors import InputError, UsageError
-from allyouneed.tasks.sources import Count, Split, described
+from allyouneed.errors import InputError
+from allyouneed.tasks.sources import Count, Split, check_table, described
 from allyouneed.tasks.task import Section, TokenData
 from allyouneed.text.corpus import Pair, Skipped
 from allyouneed.text.everyday.trees import trees as everyday_trees
@@ -28,6 +28,11 @@ class TreeSource(Section):
     )
     count: Count = 20_000
     split: Split = "train"
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        check_table(('"trees" (bracketed files)', self.trees), ('"everyday" (a language)', self.everyday))
+        return self
 
     def describe(self) -> str:
         """A phrase for the model card."""
@@ -96,8 +101,6 @@ class Treebank:
     def sentences(self, skipped: Skipped) -> Iterator[Sentence]:
         """The trees themselves, in order."""
         for table in self.tables:
-            if table.everyday is None and table.trees is None:
-                raise UsageError('A table of data has neither "trees" (bracketed files) nor "everyday" (a language).')
             if table.everyday is not None:
                 name = f"everyday grammar (en, {table.split})"
                 made = everyday_trees(seed=self.seed, count=table.count, split=table.split)

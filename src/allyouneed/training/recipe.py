@@ -198,6 +198,8 @@ def _explain(problem: Any, kind: type[BaseModel]) -> str:
         return _unknown(where, str(path[-1]), _fields(kind, path[:-1]))
     if sort == "missing":
         return f'"{where}" is missing'
+    if sort == "value_error":
+        return f'"{where}": {problem["ctx"]["error"]}'
     return f'"{where}" = {problem["input"]!r}: {problem["msg"][0].lower()}{problem["msg"][1:]}'
 
 
