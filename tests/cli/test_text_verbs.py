@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from allyouneed.checkpoints import places
-from allyouneed.cli.score import usual_model
+from allyouneed.cli.score import is_file, usual_model
 from allyouneed.pipeline import Generation, LanguageModel, MaskedModel, Translator, load
 
 Command = Callable[..., Any]
@@ -215,6 +215,13 @@ def test_score_of_texts_from_everywhere(
     assert (status, blank, long, end) == (1, "", "", "")
     assert scored == again != ""
     assert err.startswith("Line 3 has 70 tokens")
+
+
+def test_a_text_may_be_longer_than_a_file_is_called(tmp_path: Path) -> None:
+    for text in ("The mouse ate the cheese. " * 200, "nul\0nul", "a.txt b.txt", str(tmp_path)):
+        assert not is_file(text)
+    (tmp_path / "a.txt").touch()
+    assert is_file(str(tmp_path / "a.txt"))
 
 
 def test_score_takes_the_model_that_fits_its_arguments(

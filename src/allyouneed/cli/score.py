@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -141,10 +142,10 @@ def pairs_of(given: list[str], columns: "CorpusColumns") -> Iterator[Pairs]:
 
 def is_file(argument: str) -> bool:
     """Does the argument name a file? One that looks like a file's name and is none is refused, not scored as text."""
-    path = Path(argument)
-    if path.suffix in TEXT_FILES and " " not in argument and not path.is_file():
+    there = isfile(argument)  # false, too, for a text that is longer than any name may be
+    if Path(argument).suffix in TEXT_FILES and " " not in argument and not there:
         raise InputError(f'There is no file "{argument}".')
-    return path.is_file()
+    return there
 
 
 def stdin_pairs() -> Iterator[Pairs]:
