@@ -106,7 +106,7 @@ def allyouneed(work: Work, peer: str, precision: Precision) -> turns.Pass:
     import torch
     from safetensors.torch import load_file
 
-    from allyouneed.decoding.sampling import Sampler, Sampling
+    from allyouneed.decoding.sampling import InStep, Sampler, Sampling
     from allyouneed.models.stepper import Stepper
 
     model = work.model()
@@ -117,8 +117,7 @@ def allyouneed(work: Work, peer: str, precision: Precision) -> turns.Pass:
     def generate(prompts: Texts, length: int) -> Texts:
         tokens = torch.tensor(prompts)
         drawn = Sampler(
-            *stepper.read(tokens, stepper.start(sentences=len(prompts))),
-            stepper.step,
+            InStep(*stepper.read(tokens, stepper.start(sentences=len(prompts))), stepper.step),
             seeds=[0] * len(prompts),
             max_tokens=[length] * len(prompts),
             sampling=Sampling(temperature=0),

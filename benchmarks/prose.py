@@ -92,8 +92,8 @@ def allyouneed(work: Work, peer: str, ahead: bool) -> turns.Pass:
     """Our sampler at temperature 0, reading ahead as `generate` does for a text by itself, or step by step."""
     import torch
 
-    from allyouneed.decoding.lookahead import Foreseen, Lookahead
-    from allyouneed.decoding.sampling import Sampler, Sampling
+    from allyouneed.decoding.lookahead import Lookahead
+    from allyouneed.decoding.sampling import InStep, Sampler, Sampling
     from allyouneed.models.stepper import Stepper
     from allyouneed.pipeline import LanguageModel, load
 
@@ -102,9 +102,11 @@ def allyouneed(work: Work, peer: str, ahead: bool) -> turns.Pass:
     @torch.inference_mode()
     def generate(prompt: list[int], length: int) -> list[int]:
         logits, state = stepper.read(torch.tensor([prompt]), stepper.start())
-        step: Any = Lookahead(stepper, prompt, max_tokens=length).step if ahead else stepper.step
-        begun: Any = Foreseen(state) if ahead else state
-        drawn = Sampler(logits, begun, step, seeds=[0], max_tokens=[length], sampling=Sampling(temperature=0))
+        if ahead:
+            pace = Lookahead(logits, state, stepper, read=[prompt], max_tokens=[length])
+        else:
+            pace = InStep(logits, state, stepper.step)
+        drawn = Sampler(pace, seeds=[0], max_tokens=[length], sampling=Sampling(temperature=0))
         return [draw.token for draws in drawn for draw in draws]
 
     return in_turn(work, peer, generate)

@@ -1,6 +1,7 @@
 """Texts that are written several guesses at a time are the texts that single steps write, in fewer passes."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import pytest
@@ -9,52 +10,97 @@ import torch
 from tables import BOS, EOS
 from torch import Tensor
 
-from allyouneed.decoding.lookahead import MOST, Foreseen, Lookahead, Recall
-from allyouneed.decoding.sampling import Draw, Sampler, Sampling
+from allyouneed.decoding.lookahead import MOST, Lookahead, Recall
+from allyouneed.decoding.sampling import Draw, InStep, Sampler, Sampling
 
 V = 8
 GREEDY = Sampling(temperature=0)
 
 
-class TextState(tables.TextState):
-    """One text, which can forget its last tokens."""
+@dataclass(frozen=True)
+class Texts:
+    """Texts of different lengths, which can each forget their last tokens."""
 
-    def back(self, tokens: int) -> Self:
-        assert 0 < tokens <= self.text.shape[1]
-        return replace(self, text=self.text[:, : self.text.shape[1] - tokens])
+    sentences: list[int]
+    texts: list[list[int]]
+
+    @property
+    def rows(self) -> int:
+        return len(self.texts)
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device("cpu")
+
+    def select(self, rows: Tensor) -> Self:
+        chosen = rows.tolist()
+        return replace(
+            self, sentences=[self.sentences[row] for row in chosen], texts=[self.texts[row] for row in chosen]
+        )
+
+    def back(self, counts: Sequence[int]) -> Self:
+        assert all(0 <= count < len(text) for count, text in zip(counts, self.texts, strict=True))
+        kept = [text[: len(text) - count] for count, text in zip(counts, self.texts, strict=True)]
+        return replace(self, texts=kept)
 
 
 class Reader(tables.Mock):
-    """Counts how many tokens each pass reads."""
+    """Counts how many tokens each pass reads: in all, of the text of which it reads most, and of how many texts."""
 
-    def after(self, text: list[int]) -> tuple[Tensor, TextState]:
-        state = TextState(torch.tensor([0]), torch.tensor([text]), [])
-        return self.logits(0, text)[None], state
+    def __init__(self, vocabulary: int, *, order: int = 1) -> None:
+        super().__init__(vocabulary, order=order)
+        self.most: list[int] = []
+        self.live: list[int] = []
 
-    def read_all(self, tokens: Tensor, state: TextState) -> tuple[Tensor, TextState]:
-        self.calls.append(tokens.shape[1])
-        text = [*state.text[0].tolist(), *tokens[0].tolist()]
-        first = state.text.shape[1] + 1
-        logits = [self.logits(0, text[:length]) for length in range(first, len(text) + 1)]
-        return torch.stack(logits)[None], replace(state, text=torch.tensor([text]))
+    def after(self, read: Sequence[list[int]]) -> tuple[Tensor, Texts]:
+        state = Texts(list(range(len(read))), [list(text) for text in read])
+        return torch.stack([self.logits(n, text) for n, text in enumerate(state.texts)]), state
+
+    def read_each(self, texts: Sequence[Sequence[int]], state: Texts) -> tuple[Tensor, Texts]:
+        self.calls.append(sum(map(len, texts)))
+        self.most.append(max(map(len, texts)))
+        self.live.append(sum(len(text) > 0 for text in texts))
+        found: list[Tensor] = []
+        whole = [[*before, *new] for before, new in zip(state.texts, texts, strict=True)]
+        for sentence, before, text in zip(state.sentences, state.texts, whole, strict=True):
+            found += [self.logits(sentence, text[:length]) for length in range(len(before) + 1, len(text) + 1)]
+        return torch.stack(found), replace(state, texts=whole)
+
+    def step_each(self, tokens: Tensor, state: Texts) -> tuple[Tensor, Texts]:
+        return self.read_each([[token] for token in tokens.tolist()], state)
 
 
-def written(model: Reader, read: list[int], *, ahead: bool, max_tokens: int, sampling: Sampling) -> list[Draw]:
+def written(
+    model: Reader, read: list[list[int]], *, ahead: bool, max_tokens: list[int], sampling: Sampling
+) -> list[list[Draw]]:
     logits, state = model.after(read)
     model.calls.clear()
-    settings: Any = {"seeds": [5], "max_tokens": [max_tokens], "sampling": sampling, "ends": [EOS], "read": [read]}
-    if not ahead:
-        return [draw for draws in Sampler(logits, state, model.step, **settings) for draw in draws]
-    step = Lookahead(model, read, max_tokens=max_tokens).step
-    return [draw for draws in Sampler(logits, Foreseen(state), step, **settings) for draw in draws]
+    model.most.clear()
+    model.live.clear()
+    pace = (
+        Lookahead(logits, state, model, read=read, max_tokens=max_tokens)
+        if ahead
+        else InStep(logits, state, model.step_each)
+    )
+    seeds = list(range(5, 5 + len(read)))
+    texts: list[list[Draw]] = [[] for _ in read]
+    for draws in Sampler(pace, seeds=seeds, max_tokens=max_tokens, sampling=sampling, ends=[EOS], read=read):
+        for one in draws:
+            texts[one.text].append(one)
+    return texts
+
+
+def same_texts(model: Reader, read: list[list[int]], *, max_tokens: list[int], sampling: Sampling) -> list[int]:
+    """How many tokens are written of each."""
+    expected = written(model, read, ahead=False, max_tokens=max_tokens, sampling=sampling)
+    assert written(model, read, ahead=True, max_tokens=max_tokens, sampling=sampling) == expected
+    return [len(text) for text in expected]
 
 
 def same_text(model: Reader, read: list[int], *, max_tokens: int, sampling: Sampling) -> tuple[int, list[int]]:
     """How many tokens are written, and how many each pass reads."""
-    expected = written(model, read, ahead=False, max_tokens=max_tokens, sampling=sampling)
-    found = written(model, read, ahead=True, max_tokens=max_tokens, sampling=sampling)
-    assert found == expected
-    return len(found), list(model.calls)
+    [count] = same_texts(model, [read], max_tokens=[max_tokens], sampling=sampling)
+    return count, list(model.calls)
 
 
 def unending(order: int) -> Reader:
@@ -95,20 +141,48 @@ def test_a_drawn_text_is_the_same(penalty: float, temperature: float) -> None:
     assert count - 1 < sum(calls)  # ... and some of them were wrong
 
 
+@pytest.mark.parametrize("sampling", [GREEDY, Sampling(temperature=0.7, min_p=0, repetition_penalty=1.1)])
+def test_many_texts_are_the_same_while_they_leave(sampling: Sampling) -> None:
+    read = [[BOS, 3 + n % 5, *[4, 5] * (n % 3)] for n in range(16)]
+    limits = [1 + 7 * n % 60 for n in range(16)]
+    for model in (Reader(V, order=1), unending(1), unending(2)):
+        counts = same_texts(model, read, max_tokens=limits, sampling=sampling)
+        assert max(model.most) > 1
+        assert 8 < model.live[0] < 16  # the first text is over before anything is read
+        assert model.live[-1] < 8
+        assert len(model.calls) < max(counts) - 1
+
+
+def test_texts_go_on_whatever_goes_wrong_in_others() -> None:
+    class Mixed(Reader):
+        """The first goes in circles, the second never repeats itself, the third now and then."""
+
+        def logits(self, sentence: int, text: list[int]) -> Tensor:
+            place = len(text)
+            token = (3 + place % 4, 10 + place, 3 + place % 4 if place % 9 else 9)[sentence]
+            return torch.nn.functional.one_hot(torch.tensor(token), 200).float()
+
+    model = Mixed(200)
+    limits = [300, 40, 60]
+    assert same_texts(model, [[50, 51], [60], [70, 71]], max_tokens=limits, sampling=GREEDY) == limits
+    assert len(model.calls) < 60 + 300 / 6  # those of the second one, and of the rest of the first
+    assert max(model.calls) > MOST + 3
+
+
 def test_nothing_is_read_that_nobody_asks_for() -> None:
     for max_tokens in range(2, 40):
         _, calls = same_text(unending(1), [BOS, 5], max_tokens=max_tokens, sampling=GREEDY)
         assert sum(calls) - max(calls) <= max_tokens - 1
         model = unending(1)
         lengths: list[int] = []
-        read_all = model.read_all
+        read_each = model.read_each
 
-        def counted(tokens: Tensor, state: TextState, read_all: Any = read_all, lengths: list[int] = lengths) -> Any:
-            lengths.append(state.text.shape[1] + tokens.shape[1])
-            return read_all(tokens, state)
+        def counted(texts: Any, state: Texts, read_each: Any = read_each, lengths: list[int] = lengths) -> Any:
+            lengths.append(len(state.texts[0]) + len(texts[0]))
+            return read_each(texts, state)
 
-        model.read_all = counted
-        written(model, [BOS, 5], ahead=True, max_tokens=max_tokens, sampling=GREEDY)
+        model.read_each = counted
+        written(model, [[BOS, 5]], ahead=True, max_tokens=[max_tokens], sampling=GREEDY)
         assert max(lengths, default=0) <= 2 + max_tokens - 1  # the last token needs no reading
 
 
@@ -150,9 +224,3 @@ def test_guesses_are_what_followed_the_longest_span_last() -> None:
 def test_guesses_go_round_where_the_text_does() -> None:
     assert Recall([4, 5, 6, 4, 5, 6]).guess(7) == [4, 5, 6, 4, 5, 6, 4]
     assert Recall([9, 9, 9]).guess(3) == [9, 9, 9]
-
-
-def test_one_text_has_nothing_to_choose_among() -> None:
-    _, state = Reader(V).after([BOS])
-    with pytest.raises(ValueError, match=r"reads ahead cannot become the rows \[0, 0\]"):
-        Foreseen(state).select(torch.tensor([0, 0]))

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 import tables
 import torch
-from tables import BOS, EOS, TextState
+from tables import BOS, EOS
 from torch import Tensor
 
 from allyouneed.decoding.sampling import (
     Draw,
+    InStep,
     Sampler,
     Sampling,
     draw,
@@ -99,7 +100,7 @@ class Mock(tables.Mock):
     def __init__(self) -> None:
         super().__init__(V, order=2)
 
-    def sampler(self, sentences: list[int], *, limit: int = 30, **settings: Any) -> Sampler[TextState]:
+    def sampler(self, sentences: list[int], *, limit: int = 30, **settings: Any) -> Sampler:
         defaults: dict[str, Any] = {
             "seeds": sentences,
             "max_tokens": [limit] * len(sentences),
@@ -107,7 +108,7 @@ class Mock(tables.Mock):
             "ends": (EOS,),
         }
         begun = self.step(torch.full((len(sentences),), BOS), self.start(sentences))
-        return Sampler(*begun, self.step, **(defaults | settings))
+        return Sampler(InStep(*begun, self.step), **(defaults | settings))
 
     def sample(self, sentences: list[int], **settings: Any) -> list[list[Draw]]:
         texts: list[list[Draw]] = [[] for _ in sentences]
@@ -227,8 +228,11 @@ def test_nothing_possible_is_an_error(temperature: float) -> None:
 
 
 def test_every_row_needs_its_own() -> None:
-    with pytest.raises(InputError, match="2 rows, 2 rows of logits, 1 seeds and 2 max_tokens: one each is needed"):
+    with pytest.raises(InputError, match="2 texts, 1 seeds and 2 max_tokens: one each is needed"):
         Mock().sampler([0, 1], seeds=[0])
+    model = Mock()
+    with pytest.raises(InputError, match="2 rows and 3 rows of logits: one each is needed"):
+        InStep(torch.zeros(3, V), model.start([0, 1]), model.step)
 
 
 @pytest.mark.parametrize(

@@ -332,22 +332,60 @@ def test_too_long_a_text_is_refused() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 @torch.no_grad()
-def test_what_was_read_ahead_is_as_if_stepped_and_can_be_taken_back(shape: dict[str, Any]) -> None:
+def test_each_text_goes_on_and_back_for_itself_as_if_stepped(shape: dict[str, Any]) -> None:
     model = tiny(**shape)
     stepper, plain, fast = begin(model, padded=True)
-    tokens = torch.randint(4, V, (3, 9), generator=torch.Generator().manual_seed(4))
-    _, plain = model.read(tokens[:, :3], plain, padding(3, 3))
-    _, fast = stepper.read(tokens[:, :3], fast, padding(3, 3))
-    logits, ahead = stepper.read_all(tokens[:, 3:7], fast)
-    for step in range(4):
-        expected, plain = model.step(tokens[:, 3 + step], plain)
-        close(logits[:, step], expected)
-    if not ahead.is_reversible:
+    keep = torch.tensor([[True, True, True], [True, False, False], [True, True, False]])
+    tokens = torch.randint(4, V, (3, 30), generator=torch.Generator().manual_seed(4))
+    _, plain = model.read(tokens[:, :3], plain, keep)
+    _, fast = stepper.read(tokens[:, :3], fast, keep)
+    if not fast.is_reversible:
         assert "window" in shape
         return
-    _, ahead = stepper.read_all(tokens[:, :2] + 1, ahead)  # two guesses that do not come
-    ahead = ahead.back(2)
-    for step in range(7, 9):
-        expected, plain = model.step(tokens[:, step], plain)
-        logits, ahead = stepper.step(tokens[:, step], ahead)
-        close(logits, expected)
+    expected: list[Tensor] = []
+    for step in range(3, 14):
+        logits, plain = model.step(tokens[:, step], plain)
+        expected.append(logits)
+    ahead = fast
+    written, rows = [3, 3, 3], [0, 1, 2]  # how far each text is, and whose rows there are
+
+    def read(counts: list[int], *, wrong: bool = False) -> None:
+        nonlocal ahead
+        texts = [tokens[row, written[row] : written[row] + count] for row, count in zip(rows, counts, strict=True)]
+        parts = [((text + 1) % V if wrong else text).tolist() for text in texts]
+        found, ahead = stepper.read_each(parts, ahead)
+        assert len(found) == sum(counts)
+        for row, count in zip(rows, counts, strict=True):
+            for place in range(count):
+                logits, found = found[0], found[1:]
+                if not wrong:
+                    close(logits, expected[written[row] + place - 3][row])
+            written[row] += count
+
+    read([1, 1, 1])
+    read([2, 1, 4])
+    read([0, 3, 1])
+    read([5, 0, 3], wrong=True)  # guesses that do not come
+    ahead = ahead.back([5, 0, 3])
+    written[0], written[2] = written[0] - 5, written[2] - 3
+    read([3, 1, 1])
+    found, ahead = stepper.step(torch.stack([tokens[row, written[row]] for row in rows]), ahead)
+    for row in rows:
+        close(found[row], expected[written[row] - 3][row])
+        written[row] += 1
+    rows = [1, 2]
+    ahead = ahead.select(torch.tensor(rows))
+    read([2, 2])
+    assert written == [10, 12, 13]
+    assert ahead.bytes == sum(cache.bytes for cache in ahead.caches) > 0
+
+
+@torch.no_grad()
+def test_what_is_padded_on_the_left_cannot_go_back() -> None:
+    stepper = Stepper(tiny(n_encoder_layers=0))
+    tokens = torch.tensor([[5, 6, 7], [5, 6, 7]])
+    for keep, expected in (([[True] * 3, [False, True, True]], False), ([[True] * 3, [True, True, False]], True)):
+        _, state = stepper.read(tokens, stepper.start(sentences=2), torch.tensor(keep))
+        assert state.is_reversible == expected
+    with pytest.raises(ValueError, match="by counts of their own are read with open_each"):
+        stepper.read(tokens, stepper.read_each([[5], [6, 7]], state)[1])

@@ -1,8 +1,8 @@
-"""Writing a text that repeats itself in fewer passes: what followed the same words before is guessed, and several
-guesses are checked at once. The text is the one that a step for each token would have written.
+"""Writing texts that repeat themselves in fewer passes: what followed the same words before is guessed, and several
+guesses are checked at once. The texts are those that a step for each token would have written.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar
 
@@ -10,16 +10,17 @@ import torch
 from torch import Tensor
 
 from allyouneed.decoding.interface import State
+from allyouneed.decoding.scorers import worth_leaving
 
 SPANS = (3, 2)  # last tokens by which a text finds where it was before; the longer come first
-MOST = 7  # guesses checked at once: with the token before them as many rows as read the weights where they lie
+MOST = 7  # guesses of a text: with the token before them as many rows as read the weights where they lie
 
 
 class Reversible(State, Protocol):
-    """A state that can forget what was written last."""
+    """A state whose rows can each forget what was written last."""
 
-    def back(self, tokens: int) -> Self:
-        """The state as it was so many tokens ago."""
+    def back(self, counts: Sequence[int]) -> Self:
+        """Each row as it was so many tokens ago."""
         ...
 
 
@@ -29,12 +30,10 @@ AnyReversible = TypeVar("AnyReversible", bound=Reversible)
 class Reader(Protocol[AnyReversible]):
     """What reads many tokens in hardly more time than one."""
 
-    def read_all(self, tokens: Tensor, state: AnyReversible) -> tuple[Tensor, AnyReversible]:
-        """Appends tokens [B, T] -> the logits [B, T, V] after each, and the new state."""
-        ...
-
-    def step(self, tokens: Tensor, state: AnyReversible) -> tuple[Tensor, AnyReversible]:
-        """Appends tokens [R] -> the next token's logits [R, V], and the new state."""
+    def read_each(self, texts: Sequence[Sequence[int]], state: AnyReversible) -> tuple[Tensor, AnyReversible]:
+        """Appends to each row its own tokens, N in all and none to some -> the logits [N, V] after each token, in
+        order, and the new state.
+        """
         ...
 
 
@@ -63,59 +62,81 @@ class Recall:
         return []
 
 
-@dataclass(frozen=True)
-class Foreseen(Generic[AnyReversible]):
-    """A state of one row that has read tokens which may not come."""
+@dataclass
+class Ahead:
+    """A text of which more may be read than is written."""
 
-    state: AnyReversible
-    guesses: Sequence[int] = ()
-    logits: Tensor | None = None  # [guesses, V], of what follows each
+    recall: Recall
+    left: int  # tokens that may come yet, besides the one that is chosen next
+    right: int = 1  # guesses of the last ones that came true
+    guesses: Sequence[int] = ()  # that were read, and may come yet
+    place: int = 0  # the row of what follows its last token among the logits that were found last
 
-    @property
-    def rows(self) -> int:
-        """One."""
-        return self.state.rows
+    def comes(self, token: int) -> bool:
+        """Appends the token that was chosen -> was it guessed?"""
+        self.recall.add(token)
+        self.left -= 1
+        if not self.guesses or self.guesses[0] != token:
+            return False
+        self.right, self.place, self.guesses = self.right + 1, self.place + 1, self.guesses[1:]
+        return True
 
-    @property
-    def device(self) -> torch.device:
-        """Where tokens must be."""
-        return self.state.device
+    def forget(self) -> int:
+        """Drops the guesses that did not come -> how many."""
+        count, self.guesses = len(self.guesses), ()
+        return count
 
-    def select(self, rows: Tensor) -> Self:
-        """Refused: one text has nothing to choose among."""
-        raise ValueError(f"a state of one row that reads ahead cannot become the rows {rows.tolist()}")
+    def look(self, place: int) -> list[int]:
+        """What is to be read next: the last token, and what may follow. What follows it will be in this row."""
+        self.place, self.guesses = place, self.recall.guess(min(max(2 * self.right, 1), MOST, self.left))
+        self.right = 0 if self.guesses else self.right
+        return [self.recall.text[-1], *self.guesses]
 
 
 class Lookahead(Generic[AnyReversible]):
-    """The `step` of a model that writes one text of at most `max_tokens` after `read`, several guesses at a time.
+    """The pace of texts that are written several guesses at a time. `state` has one row a text and has read its part of
+    `read`, `logits` [R, V] are of what follows each, and at most `max_tokens` are written.
 
     Guesses change no text, whether its tokens are the likeliest or drawn: each token is chosen from the logits that
     follow the ones before it, and the first that is another than guessed ends what the guess is good for (Leviathan
     2023, for guesses without chances). Twice as many are made as came true the last time, so that a text without
-    repetitions costs little.
+    repetitions costs little. Each text has its turn until it meets something that was not guessed; when all have, one
+    pass reads on in all of them.
     """
 
-    def __init__(self, model: Reader[AnyReversible], read: Sequence[int], *, max_tokens: int) -> None:
-        self.model, self.recall = model, Recall(read)
-        self.left = max_tokens - 1  # the first is chosen from what the prompt's reading gave
-        self.right = 1  # guesses of the last ones that came true
+    def __init__(
+        self,
+        logits: Tensor,
+        state: AnyReversible,
+        model: Reader[AnyReversible],
+        *,
+        read: Sequence[Sequence[int]],
+        max_tokens: Sequence[int],
+    ) -> None:
+        self.logits, self.state, self.model = logits, state, model
+        self.ahead = [Ahead(Recall(text), limit - 1) for text, limit in zip(read, max_tokens, strict=True)]
+        self.texts = list(range(len(self.ahead)))
+        self.rows = self.texts  # the text of each row of the state
+        self.found = logits  # of all that was read last
 
-    def step(self, tokens: Tensor, foreseen: Foreseen[AnyReversible]) -> tuple[Tensor, Foreseen[AnyReversible]]:
-        """Appends one token [1] -> the next one's logits [1, V], and the new state."""
-        token = int(tokens)
-        self.recall.add(token)
-        self.left -= 1
-        state, guesses, logits = foreseen.state, foreseen.guesses, foreseen.logits
-        if logits is not None and guesses and guesses[0] == token:
-            self.right += 1
-            return logits[:1], Foreseen(state, guesses[1:], logits[1:])
-        if guesses:
-            state = state.back(len(guesses))
-        guesses = self.recall.guess(min(max(2 * self.right, 1), MOST, self.left))
-        if not guesses:
-            logits, state = self.model.step(tokens, state)
-            return logits, Foreseen(state)
-        self.right = 0
-        row = torch.tensor([[token, *guesses]], device=state.device)
-        logits, state = self.model.read_all(row, state)
-        return logits[0, :1], Foreseen(state, guesses, logits[0, 1:])
+    def advance(self, tokens: Tensor, over: Collection[int]) -> None:
+        """Appends tokens [R], one to each of `texts`: those whose token was guessed go on, or all after a pass."""
+        turns = zip(self.texts, tokens.tolist(), strict=True)
+        guessed = [text for text, token in turns if self.ahead[text].comes(token) and text not in over]
+        self.texts = guessed or self._read(over)
+        self.logits = self.found[[self.ahead[text].place for text in self.texts]]
+
+    def _read(self, over: Collection[int]) -> list[int]:
+        """One pass over what comes next -> the texts in which something does."""
+        wrong = [self.ahead[text].forget() for text in self.rows]
+        if any(wrong):
+            self.state = self.state.back(wrong)
+        live = [text for text in self.rows if text not in over]
+        if worth_leaving(len(self.rows) - len(live), len(self.rows)):
+            stay = [row for row, text in enumerate(self.rows) if text not in over]
+            self.state, self.rows = self.state.select(torch.tensor(stay, device=self.state.device)), live
+        parts: list[list[int]] = []
+        for text in self.rows:
+            parts.append([] if text in over else self.ahead[text].look(sum(map(len, parts))))
+        self.found, self.state = self.model.read_each(parts, self.state)
+        return live

@@ -1,10 +1,10 @@
 """Drawing texts: what may come next, how likely each is let be, and one token after another for many texts at once."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Generic, NamedTuple, TypedDict
+from typing import Generic, NamedTuple, Protocol, TypedDict
 
 import torch
 from torch import Tensor
@@ -111,22 +111,49 @@ class Draw(NamedTuple):
     ends: bool  # is it an end token
 
 
-class Sampler(Generic[AnyState]):
-    """Texts being drawn: iterate for the next token of every text that still goes on.
+class Pace(Protocol):
+    """How texts advance: each at every turn, or those alone of which it is known what may follow."""
 
-    `state` has one row a text, and `logits` [R, V] are of what follows each. A text ends with an end token, with its
-    `max_tokens` (which count that token), or by `stop`. Its chance comes from its own of the `seeds`, so it is the same
-    in any company. `forbidden` tokens are never drawn; `read` are the tokens that stand before each text, for the
-    repetition penalty.
+    texts: list[int]  # whose turn it is, one a row of the logits
+    logits: Tensor  # [R, V], of what follows each
+
+    def advance(self, tokens: Tensor, over: Collection[int]) -> None:
+        """Appends tokens [R], one to each of `texts`, and gives others their turn. Those that are `over` have none."""
+        ...
+
+
+class InStep(Generic[AnyState]):
+    """All texts advance by a token at a time. `state` has one row a text, `logits` [R, V] are of what follows each."""
+
+    def __init__(self, logits: Tensor, state: AnyState, step: Step[AnyState]) -> None:
+        if state.rows != len(logits):
+            raise InputError(f"{state.rows} rows and {len(logits)} rows of logits: one each is needed")
+        self.logits, self.state, self.step = logits, state, step
+        self.texts = list(range(state.rows))
+
+    def advance(self, tokens: Tensor, over: Collection[int]) -> None:
+        """Appends a token to every text; those that are over leave the batch, where that pays."""
+        stay = [row for row, text in enumerate(self.texts) if text not in over]
+        if worth_leaving(len(self.texts) - len(stay), len(self.texts)):
+            rows = torch.tensor(stay, device=tokens.device)
+            self.state, tokens = self.state.select(rows), tokens[rows]
+            self.texts = [self.texts[row] for row in stay]
+        self.logits, self.state = self.step(tokens, self.state)
+
+
+class Sampler:
+    """Texts being drawn: iterate for the next token of every text whose turn it is.
+
+    A text ends with an end token, with its `max_tokens` (which count that token), or by `stop`. Its chance comes from
+    its own of the `seeds`, so it is the same in any company and at any pace. `forbidden` tokens are never drawn; `read`
+    are the tokens that stand before each text, for the repetition penalty.
 
     Raises InputError where the model's scores are not numbers, or nothing may follow.
     """
 
     def __init__(
         self,
-        logits: Tensor,
-        state: AnyState,
-        step: Step[AnyState],
+        pace: Pace,
         *,
         seeds: Sequence[int | str],
         max_tokens: Sequence[int],
@@ -135,20 +162,19 @@ class Sampler(Generic[AnyState]):
         forbidden: Sequence[int] = (),
         read: Sequence[Sequence[int]] = (),
     ) -> None:
-        if not state.rows == len(logits) == len(seeds) == len(max_tokens):
-            counts = f"{len(logits)} rows of logits, {len(seeds)} seeds and {len(max_tokens)} max_tokens"
-            raise InputError(f"{state.rows} rows, {counts}: one each is needed")
-        self.logits, self.state, self.step, self.sampling = logits, state, step, sampling
+        if not len(pace.texts) == len(seeds) == len(max_tokens):
+            counts = f"{len(seeds)} seeds and {len(max_tokens)} max_tokens"
+            raise InputError(f"{len(pace.texts)} texts, {counts}: one each is needed")
+        self.pace, self.sampling = pace, sampling
         self.chances = [Random(seed) for seed in seeds]
         self.limits = list(max_tokens)
         self.ends = frozenset(ends)
-        self.forbidden = torch.tensor([*forbidden], dtype=torch.long, device=state.device)
-        self.tokens = torch.empty(0, dtype=torch.long, device=state.device)  # those drawn last
-        self.texts = list(range(state.rows))  # the text of each row
-        self.over = {text for text in self.texts if self.limits[text] < 1}
-        self.read = list(read)
-        self.seen: Tensor | None = None
-        self.steps = 0
+        device = pace.logits.device
+        self.forbidden = torch.tensor([*forbidden], dtype=torch.long, device=device)
+        self.tokens = torch.empty(0, dtype=torch.long, device=device)  # those drawn last
+        self.drawn = [0] * len(self.limits)  # tokens of each text
+        self.over = {text for text, limit in enumerate(self.limits) if limit < 1}
+        self.seen = self._read(read) if sampling.repetition_penalty != 1 else None
 
     def __iter__(self) -> Iterator[list[Draw]]:
         while len(self.over) < len(self.limits):
@@ -160,52 +186,40 @@ class Sampler(Generic[AnyState]):
 
     @torch.inference_mode()
     def _advance(self) -> list[Draw]:
-        if self.steps > 0:
-            self._leave()
-            self.logits, self.state = self.step(self.tokens, self.state)
-        logits = self.logits
+        if len(self.tokens):
+            self.pace.advance(self.tokens, self.over)
+        logits, texts = self.pace.logits, self.pace.texts
         allowed = logits.index_fill(1, self.forbidden, -math.inf) if len(self.forbidden) else logits
-        left = self.sampling.filtered(allowed, self._seen(logits))
+        left = self.sampling.filtered(allowed, None if self.seen is None else self.seen[texts])
         self.tokens = self._choose(left)
         if self.seen is not None:
-            self.seen[torch.arange(len(self.tokens), device=self.seen.device), self.tokens] = True
+            self.seen[texts, self.tokens] = True
         chosen = self.tokens[:, None]
         logprobs = logits.gather(1, chosen)[:, 0].float() - logits.float().logsumexp(-1)
         possible = left.gather(1, chosen)[:, 0] > -math.inf
-        self.steps += 1
         draws: list[Draw] = []
-        rows = zip(self.texts, self.tokens.tolist(), logprobs.tolist(), possible.tolist(), strict=True)
+        rows = zip(texts, self.tokens.tolist(), logprobs.tolist(), possible.tolist(), strict=True)
         for text, token, logprob, is_possible in rows:
             if text in self.over:
                 continue
+            self.drawn[text] += 1
             if not is_possible:
                 why = "the model's scores are not numbers (NaN)" if math.isnan(logprob) else "nothing may stand here"
-                raise InputError(f"text {text}, token {self.steps}: {why}")
+                raise InputError(f"text {text}, token {self.drawn[text]}: {why}")
             draws.append(Draw(text, token, logprob, token in self.ends))
-            if token in self.ends or self.steps >= self.limits[text]:
+            if token in self.ends or self.drawn[text] >= self.limits[text]:
                 self.over.add(text)
         return draws
 
     def _choose(self, logits: Tensor) -> Tensor:
         if self.sampling.temperature == 0:
             return logits.argmax(-1)
-        numbers = [self.chances[text].random() for text in self.texts]
+        numbers = [self.chances[text].random() for text in self.pace.texts]
         return draw(logits, torch.tensor(numbers, dtype=torch.float64, device=logits.device))
 
-    def _seen(self, like: Tensor) -> Tensor | None:
-        """Which tokens each text holds [R, V], where that matters."""
-        if self.seen is None and self.sampling.repetition_penalty != 1:
-            self.seen = torch.zeros_like(like, dtype=torch.bool)
-            for row, text in enumerate(self.texts):
-                self.seen[row, [*self.read[text]] if self.read else []] = True
-        return self.seen
-
-    def _leave(self) -> None:
-        """Takes texts that are over out of the batch, where that pays."""
-        stay = [row for row, text in enumerate(self.texts) if text not in self.over]
-        if len(stay) == len(self.texts) or not worth_leaving(len(self.texts) - len(stay), len(self.texts)):
-            return
-        rows = torch.tensor(stay, device=self.tokens.device)
-        self.state, self.tokens = self.state.select(rows), self.tokens[rows]
-        self.texts = [self.texts[row] for row in stay]
-        self.seen = None if self.seen is None else self.seen[rows]
+    def _read(self, read: Sequence[Sequence[int]]) -> Tensor:
+        """Which tokens each text holds at first: [texts, V]."""
+        seen = torch.zeros_like(self.pace.logits, dtype=torch.bool)
+        for text, tokens in enumerate(read):
+            seen[text, [*tokens]] = True
+        return seen

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +30,31 @@ class Sight:
     mask: Tensor | None = None  # [1 or B, 1 or H, T, slots]: added to the scores, -∞ where nothing may be seen
     causal: bool = False  # of the tokens that were opened together, each sees those before it
     rule: Mask | None = None  # of many tokens, for which a matrix would be too large; `mask` is then a bias alone
+    distance: Tensor | None = None  # for Shaw's embeddings: [1 or B, T, slots]
+
+
+class Places(NamedTuple):
+    """Where N tokens of texts of different lengths are among B texts of T places each."""
+
+    shape: tuple[int, int]  # B, T
+    places: Tensor  # [N], among B·T
+    tokens: Tensor  # [B·T]: which token is in each place, or any where none is
+
+    @classmethod
+    def of(cls, counts: Tensor) -> "Places":
+        """For so many tokens [B] of each text."""
+        shape = (len(counts), int(counts.max()))
+        filled = torch.arange(shape[1], device=counts.device) < counts[:, None]
+        return cls(shape, filled.flatten().nonzero()[:, 0], (filled.flatten().cumsum(0) - 1).clamp_min(0))
+
+    def spread(self, x: Tensor) -> Tensor:
+        """[N, 1, ...] -> [B, T, ...]."""
+        x = x if len(x) == len(self.tokens) else x.index_select(0, self.tokens)
+        return x.view(*self.shape, *x.shape[2:])
+
+    def gathered(self, x: Tensor) -> Tensor:
+        """[B·T, ...] -> [N, ...]."""
+        return x if len(x) == len(self.places) else x.index_select(0, self.places)
 
 
 @dataclass(frozen=True)
@@ -40,8 +65,8 @@ class View:
     width: int  # T: queries a sentence
     sight: Sight
     turn: Tensor | None = None  # of rotary positions: complex [1 or B, T, 1, W/2]
-    distance: Tensor | None = None  # for Shaw's embeddings: [1 or B, T, slots]
     source: Sight = Sight()
+    places: Places | None = None  # of texts that advance by different counts: their tokens are N sentences of one
 
 
 def pack_linears(
@@ -206,7 +231,9 @@ class PackedCrossAttention(PackedAttention):
         """x [R, D]; `source` are keys and values [B, G, S, K] -> [R, D]."""
         queries = self.into(x).view(-1, view.width, self.n_heads, self.d_head)
         queries = queries if self.norm is None else self.norm(queries)
-        return self.out(self.mix(queries, *source, view.source))
+        if view.places is None:
+            return self.out(self.mix(queries, *source, view.source))
+        return self.out(view.places.gathered(self.mix(view.places.spread(queries), *source, view.source)))
 
 
 class PackedSelfAttention(PackedAttention):
@@ -236,17 +263,27 @@ class PackedSelfAttention(PackedAttention):
         looking = looking if view.turn is None else turn_pairs(looking, view.turn)
         queries, keys = looking.split_with_sizes((self.n_heads, self.n_kv_heads), 2)
         keys, values = view.cache.write(pool, keys.transpose(1, 2), values.transpose(1, 2))
-        if self.relative is None or view.distance is None:
-            return self.out(self.mix(queries, keys, values, view.sight))
-        return self.out(self._mix_by_distance(self.relative, queries, keys, values, view.sight, view.distance))
+        queries = queries if view.places is None else view.places.spread(queries)
+        sight = view.sight
+        if self.relative is None or sight.distance is None:
+            mixed = self.mix(queries, keys, values, sight)
+        else:
+            mixed = self._mix_by_distance(self.relative, queries, keys, values, sight.mask, sight.distance)
+        return self.out(mixed if view.places is None else view.places.gathered(mixed))
 
     def _mix_by_distance(
-        self, relative: ShawEmbeddings, queries: Tensor, keys: Tensor, values: Tensor, sight: Sight, distance: Tensor
+        self,
+        relative: ShawEmbeddings,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None,
+        distance: Tensor,
     ) -> Tensor:
         queries = queries.transpose(1, 2)  # [B, H, T, K]
         scores = queries @ repeat_heads(keys, self.n_heads).mT + relative.scores(queries, distance)
         scores = scores * self.scale
-        weights = (scores if sight.mask is None else scores + sight.mask).softmax(-1)
+        weights = (scores if mask is None else scores + mask).softmax(-1)
         mixed = weights @ repeat_heads(values, self.n_heads) + relative.mixed(weights, distance)
         return mixed.transpose(1, 2).flatten(0, 1).flatten(1)
 

@@ -1,6 +1,6 @@
 """What a Transformer has read and written so far."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from allyouneed.models.config import TransformerConfig
-from allyouneed.parts.cache import BeamCache, WindowCache
+from allyouneed.parts.cache import BeamCache, TextCache, WindowCache
 from allyouneed.parts.masks import Mask, padding
 
 
@@ -62,12 +62,18 @@ class DecoderState:
 
     @property
     def is_reversible(self) -> bool:
-        """Can it go back? What has left a window is gone."""
-        return not any(isinstance(cache, WindowCache) for cache in self.caches)
+        """Can each row go on and back by a count of its own? What has left a window is gone."""
+        return all(not isinstance(cache, WindowCache) and cache.is_in_order for cache in self.caches)
 
-    def back(self, tokens: int) -> "DecoderState":
-        """The state as it was so many tokens ago; each sentence has one row."""
-        return self.with_caches(cache.back(tokens) for cache in self.caches)
+    def opened(self, counts: Tensor) -> "DecoderState":
+        """The state with so many [B] new slots in each row, which must be `is_reversible`."""
+        texts = (cache if isinstance(cache, TextCache) else TextCache.of(cache) for cache in self.caches)
+        return self.with_caches(cache.open_each(counts) for cache in texts)
+
+    def back(self, counts: Sequence[int]) -> "DecoderState":
+        """Each row as it was so many tokens ago, at most as many as were `opened` last."""
+        steps = torch.tensor(counts, device=self.device)
+        return self.with_caches(cache.back(steps) for cache in self.caches if isinstance(cache, TextCache))
 
     def select(self, rows: Tensor) -> "DecoderState":
         """Row i of the new state goes on from row `rows[i]` of this one; the kept sentences have equally many rows."""

@@ -1,6 +1,7 @@
 """A Transformer's decoder made ready for writing: the sums of `read` and `step` in fewer and larger products."""
 
 import math
+from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 import torch
@@ -11,12 +12,12 @@ from allyouneed.errors import UsageError
 from allyouneed.models.inputs import Inputs
 from allyouneed.models.interface import Steps
 from allyouneed.models.layers import Stack, halting_weights
-from allyouneed.models.packed_layer import PackedLayer, Sight, View, pack_head_norms, pack_linears, pack_norm
+from allyouneed.models.packed_layer import PackedLayer, Places, Sight, View, pack_head_norms, pack_linears, pack_norm
 from allyouneed.models.state import ROOM, DecoderState, Memory, check_room, empty_caches, seats
 from allyouneed.models.transformer import Transformer, last_real
 from allyouneed.parts.cache import BeamCache
 from allyouneed.parts.feedforward import ACTIVATIONS
-from allyouneed.parts.masks import CAUSAL, Mask
+from allyouneed.parts.masks import CAUSAL, Mask, explicit
 from allyouneed.parts.packed import Precision as Precision  # part of this room's interface, too
 from allyouneed.parts.packed import pack
 from allyouneed.parts.positions import Rotary
@@ -162,12 +163,20 @@ class Stepper:
         return self.output(last), state
 
     @torch.no_grad()
-    def read_all(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        """Appends many tokens [B, T] to each sentence at once -> the logits [B, T, V] after each of them, and the new
-        state. Each sentence has one row.
+    def read_each(self, texts: Sequence[Sequence[int]], state: DecoderState) -> tuple[Tensor, DecoderState]:
+        """Appends to each row its own tokens, N in all and none to some -> the logits [N, V] after each token, in
+        order, and the new state, which can go back. This takes a state that `is_reversible`.
         """
-        x, state = self._read(tokens, state, None)
-        return self.output(x.flatten(0, 1)).unflatten(0, tokens.shape), state
+        tokens = torch.tensor([token for text in texts for token in text], device=state.device)[:, None]
+        counts = torch.tensor([len(text) for text in texts], device=state.device)
+        state, places = state.opened(counts), Places.of(counts)
+        before, slots = state.cache.lengths - counts, state.cache.positions
+        positions = before[:, None] + torch.arange(places.shape[1], device=before.device)
+        even = places.shape[1] == 1 and int(before.min()) == slots.shape[1] - 1
+        rule = None if even else explicit(slots <= positions[:, None, :, None])
+        sights = [self._sight(cache, positions, rule) for cache in state.caches]
+        x, state = self._advance(tokens, state, positions.flatten()[places.places, None], sights, places)
+        return self.output(x), state
 
     @torch.no_grad()
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
@@ -194,24 +203,17 @@ class Stepper:
         return x.view(*tokens.shape, -1), state
 
     def _advance(
-        self, tokens: Tensor, state: DecoderState, positions: Tensor, sights: list[Sight]
+        self, tokens: Tensor, state: DecoderState, positions: Tensor, sights: list[Sight], places: Places | None = None
     ) -> tuple[Tensor, DecoderState]:
         """Tokens [B, T] at positions [1 or B, T], in slots that were opened for them -> the last layer's states
-        [B·T, D]. Each cache has its sight.
+        [B·T, D]. Each cache has its sight. With `places`, each token is a row of its own.
         """
         steps = state.cache.steps
         check_room(steps, self.config.max_length)
         turn = None if self.turns is None else self.turns(positions, steps)
         source = Sight(None if state.keep is None else self._opened(state.keep[:, None, None]))
         views = [
-            View(
-                cache,
-                tokens.shape[1],
-                sight,
-                turn=turn,
-                distance=distances(positions, cache.positions) if self.config.positions == "shaw" else None,
-                source=source,
-            )
+            View(cache, tokens.shape[1], sight, turn=turn, source=source, places=places)
             for cache, sight in zip(state.caches, sights, strict=True)
         ]
         told = self.coordinates(positions)
@@ -235,10 +237,12 @@ class Stepper:
         """What the tokens at positions [1 or B, T] may look at; without a rule, all slots. `keep` [B, T] says which of
         them are real.
         """
-        bias = None if self.bias is None else self.bias(distances(positions, cache.positions))  # [1 or B, H, T, slots]
         by_distance = self.config.positions == "shaw"
+        distance = None if self.bias is None and not by_distance else distances(positions, cache.positions)
+        bias = None if self.bias is None or distance is None else self.bias(distance)  # [1 or B, H, T, slots]
+        distance = distance if by_distance else None
         if rule is None:
-            return Sight(bias)
+            return Sight(bias, distance=distance)
         if rule is CAUSAL and bias is None and not by_distance:
             return Sight(causal=True)
         if rule is not CAUSAL and rule.matrix is None and not by_distance:
@@ -248,7 +252,7 @@ class Stepper:
         if keep is not None:
             # Padding may look anywhere: nobody looks at it, but it must be numbers.
             allowed = allowed | ~keep[:, None, :, None]
-        return Sight(self._opened(allowed, bias))
+        return Sight(self._opened(allowed, bias), distance=distance)
 
     def _opened(self, allowed: Tensor, bias: Tensor | None = None) -> Tensor:
         """What is added to scores: allowed [1 or B, 1, T, slots] and bias [1 or B, H, T, slots] -> the larger shape."""

@@ -2,6 +2,7 @@
 
 Two kinds with one interface: `BeamCache` keeps a whole text, `WindowCache` what a sliding window still sees of it, in a
 ring of constant size. A pass opens slots (`open`, `open_many`), lets every layer `write` into them, and is `settled`.
+`TextCache` is for texts that advance by different counts (`open_each`), and go `back`.
 """
 
 from dataclasses import dataclass, replace
@@ -67,6 +68,14 @@ class BeamCache:
         used = self.visible.shape[-1]
         return sum(pool[:, :, :used].numel() * pool.element_size() for pool in self.keys + self.values)
 
+    @property
+    def is_in_order(self) -> bool:
+        """Has each sentence one beam, with each token in the slot of its position, and padding after it?"""
+        slots = torch.arange(self.visible.shape[-1], device=self.visible.device)
+        return self.beams == 1 and torch.equal(
+            self.visible[:, 0], (slots < self.lengths[:, None]).expand(len(self.visible), -1)
+        )
+
     def open(self) -> Self:
         """The cache with one new slot a beam, visible to that beam alone; `write` then fills it, layer by layer."""
         new = self.lengths[:, None].expand(-1, self.beams)
@@ -105,7 +114,7 @@ class BeamCache:
         wanted = max(slots, 2 * self.capacity)
         room = (wanted if most is None else min(wanted, most)) - self.capacity
         keys, values = (
-            [torch.cat((pool, pool.new_empty(*pool.shape[:2], room, pool.shape[3])), 2) for pool in pools]
+            [torch.cat((pool, pool.new_zeros(*pool.shape[:2], room, pool.shape[3])), 2) for pool in pools]
             for pools in (self.keys, self.values)
         )
         return replace(self, keys=keys, values=values)
@@ -121,14 +130,6 @@ class BeamCache:
     def settled(self) -> Self:
         """The cache after a pass, when all layers have written."""
         return self
-
-    def back(self, tokens: int) -> Self:
-        """The cache without the tokens that came last, none of them padding; each sentence has one beam."""
-        used = self.visible.shape[-1] - tokens
-        visible, positions = self.visible[..., :used], self.positions[:, :used]
-        return replace(
-            self, visible=visible, positions=positions, lengths=self.lengths - tokens, steps=self.steps - tokens
-        )
 
     def step_mask(self) -> Mask:
         """What each beam may look at with the token that was opened last."""
@@ -283,6 +284,66 @@ class WindowCache(BeamCache):
 
     def _near(self) -> Mask | None:
         return position_window(self.positions, self.window) if self.steps > self.window else None
+
+
+@dataclass
+class TextCache(BeamCache):
+    """One text a sentence, and each token in the slot of its position: texts advance and go back by counts of their
+    own, and what is written next takes the place of what was forgotten.
+    """
+
+    rows: Tensor | None = None  # [N]: the texts of the tokens that were opened last
+    slots: Tensor | None = None  # [N]: and their slots
+
+    @classmethod
+    def of(cls, cache: BeamCache) -> "TextCache":
+        """The same texts; see `BeamCache.is_in_order`."""
+        used = cache.visible.shape[-1]
+        for pool in cache.keys + cache.values:
+            pool[:, :, used:] = 0  # nobody looks there, but it must be numbers
+        lengths = cache.lengths.expand(len(cache.visible))
+        return cls(cache.keys, cache.values, cache.visible, cache.positions, lengths).with_lengths(lengths)
+
+    def with_lengths(self, lengths: Tensor) -> "TextCache":
+        """The texts up to so many tokens [B]."""
+        steps = int(lengths.max())
+        slots = torch.arange(steps, device=lengths.device)
+        visible = (slots < lengths[:, None])[:, None]
+        return replace(self, visible=visible, positions=slots[None], lengths=lengths, steps=steps)
+
+    def open(self) -> "TextCache":
+        """The texts with a new slot each."""
+        return self.open_each(torch.ones_like(self.lengths))
+
+    def open_many(self, length: int, keep: Tensor | None = None) -> "TextCache":
+        """Refused: see `open_each`."""
+        raise ValueError("texts that go on and back by counts of their own are read with open_each")
+
+    def open_each(self, counts: Tensor) -> "TextCache":
+        """The texts with so many [B] new slots each; `write` then fills them all, one text's after the other's."""
+        rows = torch.arange(len(counts), device=counts.device).repeat_interleave(counts)
+        firsts = self.lengths + counts - counts.cumsum(0)
+        slots = torch.arange(len(rows), device=rows.device) + firsts[rows]
+        opened = self.with_lengths(self.lengths + counts)
+        room = self._with_room(opened.steps)
+        return replace(opened, keys=room.keys, values=room.values, rows=rows, slots=slots)
+
+    def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Fills the open slots with [N, G, 1, K] and gives all keys and values so far [B, G, used, K]."""
+        for pool, new in ((self.keys[layer], keys), (self.values[layer], values)):
+            pool[self.rows, :, self.slots] = new[:, :, 0]
+        return self.keys[layer].narrow(2, 0, self.steps), self.values[layer].narrow(2, 0, self.steps)
+
+    def back(self, counts: Tensor) -> "TextCache":
+        """Each text without so many [B] of its last tokens."""
+        return self.with_lengths(self.lengths - counts)
+
+    def select(self, rows: Tensor, sentences: Tensor, *, moved: bool) -> "TextCache":
+        """See `BeamCache.select`; each text has one row, so nothing moves within it."""
+        if not moved:
+            return self
+        keys, values = [k[sentences] for k in self.keys], [v[sentences] for v in self.values]
+        return replace(self, keys=keys, values=values).with_lengths(self.lengths[sentences])
 
 
 @cache

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Unpack
 
 from torch import Tensor
 
-from allyouneed.decoding.lookahead import Foreseen, Lookahead
-from allyouneed.decoding.sampling import Draw, Sampler, Sampling, Settings
+from allyouneed.decoding.lookahead import Lookahead
+from allyouneed.decoding.sampling import Draw, InStep, Pace, Sampler, Sampling, Settings
 from allyouneed.decoding.search import Hypothesis, beam_search
 from allyouneed.decoding.stops import Cutter
 from allyouneed.errors import UsageError
@@ -151,22 +151,22 @@ class Writer(Pipeline):
         sampling: Sampling,
         seeds: Sequence[str],
         run: Sequence[int],
-    ) -> Sampler[Any]:
+    ) -> Sampler:
         stepper, (logits, state) = self.stepper, self.begin(rows)
-        step = stepper.step
-        if len(rows) == 1 and isinstance(stepper, Stepper) and state.is_reversible:
-            step = Lookahead(stepper, rows[0], max_tokens=limits[0]).step
-            state = Foreseen(state)
+        before = [self.before(row) for row in rows]
+        pace: Pace
+        if isinstance(stepper, Stepper) and state.is_reversible:
+            pace = Lookahead(logits, state, stepper, read=before, max_tokens=limits)
+        else:
+            pace = InStep(logits, state, stepper.step)
         return Sampler(
-            logits,
-            state,
-            step,
+            pace,
             seeds=[seeds[row] for row in run],
             max_tokens=limits,
             sampling=sampling,
             ends=self.tokenizer.ends,
             forbidden=self.forbidden,
-            read=[self.before(row) for row in rows],
+            read=before,
         )
 
     def _search(self, rows: Sequence[Sequence[int]], limits: Sequence[int], beam: int) -> list[Hypothesis]:
