@@ -427,7 +427,7 @@ def test_segments_are_told_apart_and_the_first_is_usual() -> None:
 @torch.no_grad()
 def test_parallel_branches_read_one_state() -> None:
     model = make("decoder, rotary pairs on a share, parallel")
-    layer, x = model.decoder_layers[0], torch.randn(1, 1, 16)
+    layer, x = model.decoder[0], torch.randn(1, 1, 16)
     first, second = (cast(Residual, residual).norm for residual in layer.residuals)
     seen = first(x)
     looked = layer.self_attention(seen, *layer.self_attention.keys_values(seen))

@@ -174,6 +174,11 @@ def test_presets_and_their_errors() -> None:
     [
         ({"vocab_size": 0}, "vocab_size = 0: at least 1"),
         ({"n_kv_heads": 3}, "n_heads 4 must be a multiple of n_kv_heads 3"),
+        ({"d_head": 0}, "d_head = 0: at least 1"),
+        ({"rotary_factor": 0.0}, r"rotary_factor = 0.0: more than 0"),
+        ({"positions": "shaw", "relative_distance": -1}, "relative_distance = -1: 0 or more"),
+        ({"positions": "t5", "relative_buckets": 3}, "relative_buckets = 3: half .* at least 1"),
+        ({"positions": "t5", "relative_distance": 16}, "fewer than relative_distance = 16"),
         ({"norm_placement": "both"}, 'norm_placement "both" is none of post, pre'),
         ({"dropout": 1.0}, r"dropout = 1.0 is outside \[0, 1\)"),
     ],
@@ -181,6 +186,15 @@ def test_presets_and_their_errors() -> None:
 def test_configs_that_cannot_be(fields: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replace(TINY, **fields)
+
+
+def test_the_fewest_buckets_and_distances_that_can_be() -> None:
+    tokens = torch.arange(1, 31)[None]
+    both = replace(TINY, positions="t5", relative_buckets=4, relative_distance=3)
+    for changes in ({}, {"n_encoder_layers": 0, "relative_buckets": 2}, {"n_decoder_layers": 0, "relative_buckets": 7}):
+        model = Transformer(replace(both, **changes))
+        given = (tokens, tokens) if model.config.is_encoder_decoder else (tokens,)
+        assert bool(model(*given).isfinite().all())
 
 
 def test_too_long_a_text_is_refused() -> None:

@@ -120,6 +120,7 @@ class TransformerConfig:
                 raise ValueError(f"{name} = {getattr(self, name)} is outside [0, 1)")
         self._check_heads()
         self._check_combinations()
+        self._check_distances()
         self._check_reach()
 
     def _check_heads(self) -> None:
@@ -127,6 +128,8 @@ class TransformerConfig:
             raise ValueError(f"d_model {self.d_model} must be a multiple of n_heads {self.n_heads}, or d_head be given")
         if self.n_kv_heads is not None and (self.n_kv_heads < 1 or self.n_heads % self.n_kv_heads):
             raise ValueError(f"n_heads {self.n_heads} must be a multiple of n_kv_heads {self.n_kv_heads}")
+        if self.d_head is not None and self.d_head < 1:
+            raise ValueError(f"d_head = {self.d_head}: at least 1 is needed")
         if not 0 < self.rotary_share <= 1:
             raise ValueError(f"rotary_share = {self.rotary_share} is outside (0, 1]")
         if self.positions == "rotary" and self.rotary_width % 2:
@@ -143,6 +146,19 @@ class TransformerConfig:
             raise ValueError("halting needs shared_depth: it decides how often the one layer is applied")
         if (self.n_segments or self.pooler) and not self.n_encoder_layers:
             raise ValueError("n_segments and pooler belong to an encoder")
+
+    def _check_distances(self) -> None:
+        if self.rotary_factor <= 0:
+            raise ValueError(f"rotary_factor = {self.rotary_factor}: more than 0 is needed")
+        if self.positions == "shaw" and self.relative_distance < 0:
+            raise ValueError(f"relative_distance = {self.relative_distance}: 0 or more is needed")
+        shares = {4: self.n_encoder_layers, 2: self.n_decoder_layers}  # an encoder's two directions share the buckets
+        alone = [self.relative_buckets // share for share, depth in shares.items() if depth]
+        if self.positions == "t5" and not all(1 <= count < self.relative_distance for count in alone):
+            raise ValueError(
+                f"relative_buckets = {self.relative_buckets}: half of a direction's hold one distance each, and these "
+                f"must be at least 1 and fewer than relative_distance = {self.relative_distance}"
+            )
 
     def _check_reach(self) -> None:
         for name, least in (("reach_window", 0), ("reach_block", 1), ("random_blocks", 0), ("global_tokens", 0)):

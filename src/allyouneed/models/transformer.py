@@ -17,6 +17,7 @@ from allyouneed.parts.feedforward import ACTIVATIONS, Activation
 from allyouneed.parts.masks import CAUSAL, Mask, explicit, padding, sliding_window
 from allyouneed.parts.nearness import position_window
 from allyouneed.parts.norms import norm
+from allyouneed.parts.positions import last_real as last_real
 from allyouneed.parts.positions import real_positions
 
 
@@ -77,11 +78,6 @@ class Transformer(nn.Module):
         for name, parameter in self.named_parameters():
             if name.endswith(".bias"):
                 nn.init.zeros_(parameter)
-
-    @property
-    def decoder_layers(self) -> list[Layer]:
-        """The decoder's layers, from the bottom up."""
-        return self.decoder.layers
 
     @property
     def target_table(self) -> nn.Embedding:
@@ -282,8 +278,3 @@ class Transformer(nn.Module):
         ponders = [part.ponder for part in self.modules() if isinstance(part, Stack) and part.ponder is not None]
         balance = config.balance_weight * sum(balances) / max(len(balances), 1)
         return balance + config.ponder_weight * sum(ponders)
-
-
-def last_real(keep: Tensor) -> Tensor:
-    """Where the last real token of each row stands: keep [B, T] -> [B]."""
-    return keep.shape[1] - 1 - keep.flip(1).int().argmax(1)

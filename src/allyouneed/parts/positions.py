@@ -40,6 +40,11 @@ def real_positions(keep: Tensor) -> Tensor:
     return (keep.long().cumsum(-1) - 1).clamp_min(0)
 
 
+def last_real(keep: Tensor) -> Tensor:
+    """Where the last real token of each row stands: keep [B, T] -> [B]."""
+    return keep.shape[1] - 1 - keep.flip(1).int().argmax(1)
+
+
 def positions_within(documents: Tensor) -> Tensor:
     """Positions that begin again with each document: numbers of documents [B, S] -> [B, S]."""
     place = torch.arange(documents.shape[1], device=documents.device).expand_as(documents)

@@ -16,6 +16,7 @@ from allyouneed.parts.dropout import Dropout
 from allyouneed.parts.linear import Linear, linear
 from allyouneed.parts.masks import CAUSAL, Mask
 from allyouneed.parts.maxout import maxout
+from allyouneed.parts.positions import last_real
 from allyouneed.parts.recurrent import RecurrentStack, initialise
 
 
@@ -235,8 +236,7 @@ class Recurrent(nn.Module):
         states, state = self._advance(tokens, state, keep)
         if keep is None:
             return self.logits(states[:, -1]), state
-        last = keep.shape[1] - 1 - keep.flip(1).int().argmax(1)
-        return self.logits(states[torch.arange(len(keep), device=keep.device), last]), state
+        return self.logits(states[torch.arange(len(keep), device=keep.device), last_real(keep)]), state
 
     def step(self, tokens: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         """Appends tokens [R] to the rows -> the next token's logits [R, V] and the new state."""
