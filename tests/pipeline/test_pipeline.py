@@ -40,6 +40,20 @@ def test_many_at_once_are_as_one_by_one_and_in_order(pipe: Translator) -> None:
         assert translation.score == pytest.approx(alone.score, abs=1e-5)
 
 
+def test_odd_spaces_in_a_source_change_nothing(pipe: Translator) -> None:
+    plain, odd = "The cat sat on the mat.", "\ufeffThe cat\u00a0sat  on\tthe \u202fmat.\u200b"
+    assert pipe.translate([odd], align=True)[0].tokens == pipe.translate([plain])[0].tokens
+    assert pipe.generate([odd], temperature=0.0) == pipe.generate([plain], temperature=0.0)
+    assert pipe.score([odd], ["The dog."])[0].tokens == pipe.score([plain], ["The dog."])[0].tokens
+    assert pipe.score([odd], ["The dog."])[0].total == pipe.score([plain], ["The dog."])[0].total
+    assert pipe.score([plain], [odd])[0].tokens != pipe.score([plain], [plain])[0].tokens  # a target is as it is
+    for target in (None, "The dog."):
+        seen, expected = (pipe.attend(text, target)["cross", -1, "mean"] for text in (odd, plain))
+        assert torch.equal(seen, expected)
+    with pytest.raises(UsageError, match=r"^None is no text\.$"):
+        pipe.translate([None])  # pyright: ignore[reportArgumentType]  # a table's gap
+
+
 def test_blank_in_blank_out(pipe: Translator) -> None:
     for translation in pipe.translate(["", " ", "\u2028"], nbest=2, align=True):
         assert (translation.text, translation.tokens, translation.nbest) == ("", [], ())

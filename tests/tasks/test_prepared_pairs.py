@@ -4,9 +4,11 @@ from pathlib import Path
 
 from toy import toy_recipe
 
+from allyouneed.tasks.encoded import encode_pairs
 from allyouneed.tasks.language import Language
 from allyouneed.tasks.sources import PairData, TextData
 from allyouneed.tasks.translation import Translation
+from allyouneed.text.corpus import Pair
 from allyouneed.text.tokenizer import Tokenizer
 from allyouneed.training.recipe import read_recipe
 
@@ -34,3 +36,10 @@ def test_numbers_of_another_tokenizer_are_not_taken_up(tmp_path: Path) -> None:
         task = Language.prepare(data, vocab_size=320, seed=1, folder=tmp_path, report=said.append)
         assert text.startswith(task.tokenizer.decode(task.train.texts.tokens[:12].tolist()))
     assert said == ["tokenising the text"] * 2
+
+
+def test_a_source_is_read_as_it_will_be_asked(tmp_path: Path) -> None:
+    pair = Pair("the\u00a0cat  sees \tthe dog", "the\u00a0cat", "train.tsv", 1)
+    tokenizer = Tokenizer.train(["the cat sees the dog"] * 9, vocab_size=275)
+    encoded, _ = encode_pairs([pair], tokenizer, 32)
+    assert [tokenizer.decode(encoded.side(side, 0)) for side in (0, 1)] == ["the cat sees the dog", pair.target]

@@ -56,6 +56,19 @@ def test_a_batch_encodes_like_its_texts(tokenizer: Tokenizer, texts: list[str]) 
     assert tokenizer.encode_batch(texts) == [tokenizer.encode(text) for text in texts]
 
 
+def test_a_source_is_read_without_spaces_that_are_no_pieces(tokenizer: Tokenizer) -> None:
+    odd = "\ufeff The\u00a0cat\u2009 sat\t on  the\u3000mat\u2028be\u00adcause\u200b. \r"
+    assert tokenizer.readable(odd) == "The cat sat on the mat because."
+    assert tokenizer.readable("\u00a0 \t\u200b") == ""
+    french = "Qui\u00a0?  Moi\u202f: le co\u00adq\u00a0 ; 10\u2009000\u00a0!"
+    own = Tokenizer.train([*TEXTS, *[french] * 9], vocab_size=380)
+    assert own.readable(french) == "Qui\u00a0? Moi\u202f: le co\u00adq\u00a0 ; 10\u2009000\u00a0!"
+    assert own.readable("a\u3000\u200bb") == "a b"
+    for one in (tokenizer, own):
+        assert one.decode(one.encode(odd)) == odd  # text itself comes back as it is
+        assert one.decode(one.encode(french)) == french
+
+
 def test_a_batch_keeps_its_order_beyond_one_chunk(tokenizer: Tokenizer) -> None:
     texts = [f"cat {number}" for number in range(10_000)]
     assert [tokenizer.decode(ids) for ids in tokenizer.encode_batch(texts)] == texts

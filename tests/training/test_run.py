@@ -84,7 +84,7 @@ def test_long_pairs_are_listed_with_file_and_line(tmp_path: Path, capfd: pytest.
         file.write("cat " * 25_000 + "\tCAT\n")  # 100,000 characters
     train(read_recipe(recipe), tmp_path / "run")
     assert f"left out 1 pair longer than 60 tokens (first: {tmp_path}/train.tsv, line 401" in capfd.readouterr().err
-    assert (tmp_path / "run" / "too-long.txt").read_text() == f"{tmp_path}/train.tsv, line 401: 25002 tokens\n"
+    assert (tmp_path / "run" / "too-long.txt").read_text() == f"{tmp_path}/train.tsv, line 401: 25001 tokens\n"
 
 
 def test_text_that_is_all_too_long(tmp_path: Path) -> None:

@@ -78,8 +78,8 @@ class Translator(Writer):
         return inside_words(self.tokenizer)
 
     def prompts(self, texts: Sequence[str]) -> list[list[int]]:
-        """The tokens of each source."""
-        return self.encode(texts)
+        """The tokens of each source, as its vocabulary makes it readable."""
+        return self.encode([self.tokenizer.readable(text) for text in texts])
 
     def before(self, prompt: Sequence[int]) -> Sequence[int]:
         """Nothing: what is written is a text of its own."""
@@ -119,7 +119,7 @@ class Translator(Writer):
         check_penalty(coverage_penalty, beam)
         if align or coverage_penalty:
             attentions(self.model)
-        sources = self.encode(texts)
+        sources = self.prompts(texts)
         phrases = spelt(self.tokenizer, constraints, texts=len(texts), room=self.config.max_length)
         there = [index for index, text in enumerate(texts) if text.strip()]
         held = [phrases[index] for index in there]
@@ -158,7 +158,7 @@ class Translator(Writer):
         one_text(targets)
         if len(sources) != len(targets):
             raise UsageError(f"{len(sources)} sources and {len(targets)} targets: each source needs one target.")
-        encoded = list(zip(self.encode(sources), self.encode(targets), strict=True))
+        encoded = list(zip(self.prompts(sources), self.encode(targets), strict=True))
         stepper = self.stepper  # the search's own: its scores are these
         scores, done = [Score([], []) for _ in encoded], 0
         for rows in batches([max(map(len, pair)) + self.n_marks for pair in encoded]):
@@ -283,7 +283,7 @@ class Translator(Writer):
         The rows of "decoder" are the tokens that were read (the start mark first); those of "cross" are the tokens that
         were predicted there (the end mark last).
         """
-        source = self.encode([text])[0]
+        [source] = self.prompts([text])
         if target is not None:
             return self.look(source, self.encode([target])[0])
         return self.look(source, self.bare(hypotheses(self.model, self.tokenizer, [source], beam=4)[0][0].tokens))

@@ -94,7 +94,7 @@ def encode_pairs(pairs: Iterable[Pair], tokenizer: Tokenizer, max_tokens: int) -
     left_out: list[TooLong] = []
     stream = enumerate(pairs)
     while chunk := list(islice(stream, CHUNK)):
-        sources = tokenizer.encode_batch([pair.source for _, pair in chunk])
+        sources = tokenizer.encode_batch([tokenizer.readable(pair.source) for _, pair in chunk])
         targets = tokenizer.encode_batch([pair.target for _, pair in chunk])
         for (index, pair), source, target in zip(chunk, sources, targets, strict=True):
             longest = max(len(source), len(target)) + 1

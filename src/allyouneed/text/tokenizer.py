@@ -30,6 +30,10 @@ _MAX_CHARACTERS = 1_000
 _COVERAGE = 0.9999  # share of all characters in a text that are pieces; the rarest ones are spelt in bytes
 _CHUNK = 4_096  # texts handed to the library at a time; it keeps much more than the ids of each
 
+# Spaces of every width, and signs that no one sees: a source is read without those that are no pieces.
+_SPACES = [chr(code) for code in range(0x3001) if chr(code).isspace()]
+_UNSEEN = ["\u00ad", "\u200b", "\u2060", "\ufeff"]
+
 # Words, digits and signs, each with the space before it. A digit or sign stands alone: no piece spells "<s>" or "12".
 _UNITS = r" ?[^\s\p{N}\p{P}\p{S}]+| ?[\p{N}\p{P}\p{S}]|\s"
 
@@ -58,6 +62,9 @@ class Tokenizer(Vocabulary):
         self._bytes = [b""] * len(_SPECIALS) + spelt + said
         shown = [f"⟨{byte:02X}⟩" for byte in range(256)]
         marks = [*_SPECIALS[:UNK], _SHOWN_MASK if line == "encoder" else _SPECIALS[UNK]]
+        spaces, unseen = ([sign for sign in signs if core.token_to_id(sign) is None] for signs in (_SPACES, _UNSEEN))
+        self._spaces = re.compile(f"[ {''.join(spaces)}]+")
+        self._unseen = dict.fromkeys(map(ord, unseen))
         self._pieces = marks + shown + ["␣" if piece == " " else piece.removeprefix(" ") for piece in learnt]
 
     @classmethod
@@ -136,6 +143,13 @@ class Tokenizer(Vocabulary):
     def encode_batch(self, texts: list[str]) -> list[list[int]]:
         """The ids of many texts, on all cores. Raises InputError for a lone surrogate, which is no character."""
         return encode_all(self._core, texts)
+
+    def readable(self, text: str) -> str:
+        """A source as a model is to read it that writes another text. Its words have one space between them: a tab or a
+        no-break space counts as one, and a soft hyphen as nothing, unless it is a piece of its own.
+        """
+        _refuse_other_than_text([text])
+        return self._spaces.sub(" ", text.translate(self._unseen)).strip(" ")
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of `ids`; special tokens say nothing, and bytes that are no UTF-8 become U+FFFD."""

@@ -41,6 +41,10 @@ class Vocabulary(Protocol):
         """The ids of many texts, without marks. Raises InputError for a lone surrogate, which is no character."""
         ...
 
+    def readable(self, text: str) -> str:
+        """A source as a model is to read it that writes another text: as it stands, unless a vocabulary says more."""
+        return text
+
     def decode(self, ids: Iterable[int]) -> str:
         """The text of `ids`. Marks say nothing, and bytes that are no UTF-8 become U+FFFD."""
         ...
