@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 from huggingface_hub import constants
+from huggingface_hub.utils import filter_repo_objects
 
+from allyouneed.checkpoints.hub import UNWANTED, WANTED
 from allyouneed.checkpoints.huggingface import save_huggingface
 from allyouneed.errors import InputError, UsageError
 from allyouneed.models.transformer import Transformer
@@ -46,6 +48,15 @@ def test_a_gguf_file_is_named_behind_its_model(cache: Path) -> None:
     (cached(cache, "someone", "quantised") / "q8.gguf").write_bytes(b"nothing of the kind")
     with pytest.raises(InputError, match=r"q8\.gguf"):
         load("hf:someone/quantised/q8.gguf")
+
+
+def test_only_what_is_read_is_fetched() -> None:
+    read = ["config.json", "generation_config.json", "model-00001-of-00002.safetensors", "model.safetensors.index.json"]
+    read += ["README.md", "source.spm", "target.spm", "tokenizer.json", "tokenizer.model", "tokenizer_config.json"]
+    read += ["added_tokens.json", "special_tokens_map.json", "vocab.json"]
+    others = ["consolidated.safetensors", "merges.txt", "onnx/config.json", "pytorch_model.bin", "vocab.txt"]
+    chosen = filter_repo_objects([*read, *others], allow_patterns=WANTED, ignore_patterns=UNWANTED)
+    assert list(chosen) == read
 
 
 @pytest.mark.parametrize("name", ["hf:small", "hf:/small", "hf:someone/", "hf:someone/small/pytorch_model.bin"])

@@ -5,8 +5,10 @@ from pathlib import Path
 from allyouneed.errors import InputError, UsageError
 
 PREFIX = "hf:"
-# What a model needs, at the top of its repository. Pickled weights are not even fetched.
-WANTED = ["*.json", "*.safetensors", "*.model", "*.spm", "vocab.txt", "merges.txt", "README.md"]
+# What a model needs, at the top of its repository. Pickled weights are not even fetched, and none in a layout of their
+# makers' own, which some repositories hold beside those that are read here.
+WANTED = ["*.json", "*.safetensors", "*.model", "*.spm", "README.md"]
+UNWANTED = ["*/*", "consolidated*"]
 
 
 def fetched(name: str) -> Path:
@@ -39,7 +41,7 @@ def fetched(name: str) -> Path:
     try:
         if file:
             return Path(hf_hub_download(repository, file))
-        folder = Path(snapshot_download(repository, allow_patterns=WANTED, ignore_patterns="*/*"))
+        folder = Path(snapshot_download(repository, allow_patterns=WANTED, ignore_patterns=UNWANTED))
     except HFValidationError as error:
         raise UsageError(f'"{name}" is no model of the hub: {error}') from error
     except LocalEntryNotFoundError as error:
