@@ -133,7 +133,7 @@ def test_validation_damages_alike_each_time() -> None:
     assert one == other
     batch = work.batch(np.arange(3), np.random.default_rng(0))
     smoothed, likelihood = work.loss(model, batch, negative_log_likelihood)
-    assert float(smoothed.detach()) == float(likelihood)
+    assert float(smoothed.detach()) == float(likelihood.detach())
 
 
 def test_sentinels_never_come_out_of_text_and_say_nothing() -> None:

@@ -7,7 +7,12 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy, linear
 
-from allyouneed.training.loss import ROWS, naive_smoothed_cross_entropy, smoothed_cross_entropy
+from allyouneed.training.loss import (
+    ROWS,
+    naive_smoothed_cross_entropy,
+    negative_log_likelihood,
+    smoothed_cross_entropy,
+)
 from allyouneed.training.schedules import Schedule, falling, inverse_square_root
 
 
@@ -30,6 +35,8 @@ def test_blockwise_is_naive_with_all_gradients(smoothing: float, has_bias: bool)
         torch.testing.assert_close(got, wanted, atol=2e-5, rtol=1e-4)
     logits = linear(states, weight, bias)
     torch.testing.assert_close(likelihood, cross_entropy(logits, targets, reduction="sum"))
+    for plain in negative_log_likelihood(states, weight, bias, targets):
+        torch.testing.assert_close(plain, likelihood)
     torch.testing.assert_close(expected, cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing))
 
 

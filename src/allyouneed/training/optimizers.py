@@ -16,7 +16,7 @@ def make_optimizer(settings: "Training", model: nn.Module) -> torch.optim.Optimi
     its `undecayed` are the last parts of their names.
 
     Adam with weight decay apart (Loshchilov 2019), Adadelta (Zeiler 2012), RMSprop with centred squares (Graves 2013,
-    section 3.2), or plain gradients with or without momentum.
+    equations 38 to 41), or plain gradients with or without momentum.
     """
     spared = getattr(model, "undecayed", ())
     named = {True: list[nn.Parameter](), False: list[nn.Parameter]()}

@@ -7,8 +7,8 @@ Schedule = Literal["inverse-sqrt", "linear", "cosine"]
 
 
 def inverse_square_root(update: int, *, peak: float, warmup: int, cooldown: int = 0, updates: int = 0) -> float:
-    """Rises linearly to `peak` over `warmup` updates, then falls as 1/√update (Vaswani 2017, equation 3, whose factor
-    D^-0.5 is here given as the peak itself); over the last `cooldown` of `updates` it falls on linearly to 0.
+    """Rises linearly to `peak` over `warmup` updates, then falls as 1/√update (Vaswani 2017, equation 3, where the peak
+    is 1/√(D · warmup)); over the last `cooldown` of `updates` it falls on linearly to 0.
     """
     rate = peak * min(update / warmup, math.sqrt(warmup / max(update, 1)))
     if cooldown and update > updates - cooldown:
