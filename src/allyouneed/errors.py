@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from numbers import Integral
 
 
 class InputError(Exception):
@@ -14,6 +15,13 @@ class UsageError(InputError):
     """The command, recipe or call itself is wrong: an unknown key, name or value."""
 
     status = 2
+
+
+def check_whole(**numbers: object) -> None:
+    """Refuses what is no whole number: 2.5, "4" and True count nothing. None is left alone."""
+    for name, number in numbers.items():
+        if number is not None and (isinstance(number, bool) or not isinstance(number, Integral)):
+            raise UsageError(f"{name} = {number!r}: a whole number is needed.")
 
 
 def nearest(word: str, allowed: Iterable[str]) -> str:

@@ -342,6 +342,8 @@ def test_nothing_possible_is_an_error() -> None:
     [
         ({"beam": 0}, "beam 0 with nbest 1: 1 <= nbest <= beam is needed"),
         ({"beam": 2, "nbest": 3}, "beam 2 with nbest 3"),
+        ({"beam": 2.5}, r"^beam = 2\.5: a whole number is needed\.$"),
+        ({"beam": 2, "nbest": True}, r"^nbest = True: a whole number is needed\.$"),
         ({"length_penalty": -0.5}, "length_penalty -0.5: 0 .none. to 10"),
         ({"length_penalty": 11.0}, "length_penalty 11.0: 0 .none. to 10"),
         ({"length_penalty": math.nan}, "length_penalty nan: 0 .none. to 10"),

@@ -232,6 +232,15 @@ def test_a_prompt_that_is_too_long_and_the_longest_that_fits(pipe: LanguageModel
         ({"beam": 2, "top_k": 3, "temperature": 1.0}, "draws nothing: it goes without top_k, temperature"),
         ({"beam": 2, "seed": 1}, "draws nothing: it goes without seed"),
         ({"stop": [""]}, "A stop string is empty"),
+        ({"max_tokens": 2.5}, r"^max_tokens = 2\.5: a whole number is needed\.$"),
+        ({"beam": 2.5}, r"^beam = 2\.5: a whole number is needed\.$"),
+        ({"beam": True}, r"^beam = True: a whole number is needed\.$"),
+        ({"top_k": 2.5}, r"^top_k = 2\.5: a whole number is needed\.$"),
+        ({"seed": "1"}, r"^seed = '1': a whole number is needed\.$"),
+        (
+            {"temprature": 1.0},
+            r'^There is no setting "temprature", only max_tokens, .*\. Did you mean "temperature"\?$',
+        ),
     ],
 )
 def test_wrong_settings_are_refused(pipe: LanguageModel, settings: dict[str, Any], message: str) -> None:

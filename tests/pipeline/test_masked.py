@@ -81,6 +81,8 @@ def test_texts_that_cannot_be_filled(pipe: MaskedModel, texts: list[str], messag
 def test_what_fill_refuses(encoder: Transformer, tokenizer: Tokenizer, pipe: MaskedModel) -> None:
     with pytest.raises(UsageError, match="k = 0: at least 1"):
         pipe.fill(["___"], k=0)
+    with pytest.raises(UsageError, match=r"^k = 2\.0: a whole number is needed\.$"):
+        pipe.fill(["___"], k=2.0)  # pyright: ignore[reportArgumentType]  # as a notebook may say it
     with pytest.raises(UsageError, match="Texts come as a list"):
         pipe.fill("___")
     plain = tokenizer.for_line("encoder")

@@ -13,7 +13,7 @@ from allyouneed.decoding.constraints import Constraints, Tracker
 from allyouneed.decoding.interface import AnyState, Step
 from allyouneed.decoding.scorers import length_penalty as penalty
 from allyouneed.decoding.scorers import worth_leaving
-from allyouneed.errors import InputError
+from allyouneed.errors import InputError, check_whole
 
 BLOCK = 64
 STEEPEST = 10  # power of the length penalty, from which on nothing but the length would count
@@ -103,6 +103,7 @@ def _check(
 ) -> None:
     if isinstance(bos, Tensor) and len(bos) != rows:
         raise InputError(f"{rows} sentences and logits of {len(bos)}: one row each is needed")
+    check_whole(beam=beam, nbest=nbest)
     if beam < 1 or not 1 <= nbest <= beam:
         raise InputError(f"beam {beam} with nbest {nbest}: 1 <= nbest <= beam is needed")
     if not 0 <= alpha <= STEEPEST:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from allyouneed.errors import InputError, UsageError
+from allyouneed.errors import InputError, UsageError, check_whole
 from allyouneed.lens.attention import Attention, recording
 from allyouneed.pipeline.common import Pipeline, Score, TextError, logprobs_of, one_text
 from allyouneed.pipeline.gaps import Filling, Guess, check_gaps, with_masks
@@ -35,6 +35,7 @@ class MaskedModel(Pipeline):
         Raises TextError for a text without a mask, and TooLongError.
         """
         one_text(texts)
+        check_whole(k=k)
         if k < 1:
             raise UsageError(f"k = {k}: at least 1 is needed.")
         mask, rows = self.mask, [with_masks(self.tokenizer, text, self.mask) for text in texts]

@@ -13,7 +13,7 @@ from torch import Tensor
 from allyouneed.decoding.constraints import Constraints
 from allyouneed.decoding.scorers import forced_score
 from allyouneed.decoding.search import Hypothesis
-from allyouneed.errors import UsageError
+from allyouneed.errors import UsageError, check_whole
 from allyouneed.lens.attention import Attention, Lookup, attentions, recording
 from allyouneed.pipeline.common import Score, TextError, one_text
 from allyouneed.pipeline.coverage import by_coverage, check_penalty, coverage
@@ -194,6 +194,7 @@ class Translator(Writer):
         Raises TextError for a text without a gap or with too many, TooLongError, and UsageError for other models.
         """
         one_text(texts)
+        check_whole(k=k)
         if k < 1:
             raise UsageError(f"k = {k}: at least 1 is needed.")
         sentinels = sentinels_of(self.tokenizer)

@@ -12,7 +12,7 @@ from allyouneed.decoding.lookahead import Lookahead
 from allyouneed.decoding.sampling import Draw, InStep, Pace, Sampler, Sampling, Settings
 from allyouneed.decoding.search import Hypothesis, beam_search
 from allyouneed.decoding.stops import Cutter
-from allyouneed.errors import UsageError
+from allyouneed.errors import UsageError, check_whole, nearest
 from allyouneed.models.interface import Steps
 from allyouneed.models.stepper import Stepper, steps_of
 from allyouneed.pipeline.common import Pipeline, one_text
@@ -236,6 +236,11 @@ def checked(
     max_tokens: int, stop: Sequence[str], settings: Settings, seed: int | None, beam: int | None
 ) -> tuple[Sampling, tuple[str, ...]]:
     """The settings and stop strings of one call, or a UsageError."""
+    check_whole(max_tokens=max_tokens, seed=seed, beam=beam, top_k=settings.get("top_k"))
+    known = ("max_tokens", "stop", "seed", "beam", *Settings.__annotations__)
+    for name in settings:
+        if name not in known:
+            raise UsageError(f'There is no setting "{name}", only {", ".join(known)}.{nearest(name, known)}')
     if max_tokens < 1:
         raise UsageError(f"max_tokens = {max_tokens}: at least 1 is needed.")
     of_chance = [*settings, *(() if seed is None else ("seed",))]
