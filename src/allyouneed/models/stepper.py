@@ -237,10 +237,9 @@ class Stepper:
         """What the tokens at positions [1 or B, T] may look at; without a rule, all slots. `keep` [B, T] says which of
         them are real.
         """
+        bias = None if self.bias is None else self.bias(distances(positions, cache.positions))  # [1 or B, H, T, slots]
         by_distance = self.config.positions == "shaw"
-        distance = None if self.bias is None and not by_distance else distances(positions, cache.positions)
-        bias = None if self.bias is None or distance is None else self.bias(distance)  # [1 or B, H, T, slots]
-        distance = distance if by_distance else None
+        distance = distances(positions, cache.positions) if by_distance else None
         if rule is None:
             return Sight(bias, distance=distance)
         if rule is CAUSAL and bias is None and not by_distance:
