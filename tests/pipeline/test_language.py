@@ -15,7 +15,7 @@ from allyouneed.errors import UsageError
 from allyouneed.models.mamba import Mamba, MambaConfig
 from allyouneed.models.stepper import Stepper
 from allyouneed.models.transformer import DecoderState, Transformer
-from allyouneed.pipeline import LanguageModel, TextError, TooLongError
+from allyouneed.pipeline import LanguageModel, Score, TextError, TooLongError
 from allyouneed.text.tokenizer import BOS, EOS, Tokenizer
 from allyouneed.text.vocabulary import Marks
 
@@ -192,6 +192,7 @@ def test_nothing_is_known_of_a_first_token_without_a_mark_before_it(decoder: Tra
     assert score.tokens == tokenizer.pieces(tokens[1:])
     assert score.logprobs == pytest.approx(whole_pass(bare, tokens), abs=1e-4)
     assert (empty.tokens, empty.perplexity) == ([], 1.0)
+    assert 1e307 < Score(["a"], [-1e6]).perplexity < math.inf  # as far as a float goes
     assert bare.attend("The cat.").tokens["decoder"][0] == tokenizer.pieces(tokens)
     with pytest.raises(TextError, match="Text 2 is empty, and no mark begins a text of this model"):
         bare.generate(["The", ""])

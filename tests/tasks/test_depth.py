@@ -103,10 +103,10 @@ def test_the_ponder_cost_is_part_of_the_loss_in_training_alone() -> None:
     trained = made.loss(model.train(), batch, negative_log_likelihood)
     assert model.encoder.ponder is not None
     expected = model.config.ponder_weight * float(model.encoder.ponder.detach()) * len(batch.gold)
-    assert float(trained[0].detach() - trained[1]) == pytest.approx(expected, rel=1e-4)
+    assert float((trained[0] - trained[1]).detach()) == pytest.approx(expected, rel=1e-4)
     assert expected > 0
     plain = made.loss(model.eval(), batch, negative_log_likelihood)
-    assert float(plain[0].detach()) == pytest.approx(float(plain[1]))
+    assert float(plain[0].detach()) == pytest.approx(float(plain[1].detach()))
 
 
 class Oracle:

@@ -1,5 +1,6 @@
 """Runs that are taken up again with other settings or other text, or whose numbers overflow at the end."""
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +24,16 @@ def stop(recipe: Recipe, out: Path, update: int) -> None:
         stop_before(update, patch)
         with pytest.raises(KeyboardInterrupt):
             train(recipe, out)
+
+
+@pytest.mark.parametrize(("optimizer", "momentum"), [("sgd", 0.0), ("sgd", 0.9), ("adadelta", 0.0), ("rmsprop", 0.9)])
+def test_each_optimizer_goes_on_as_it_would_have(tmp_path: Path, optimizer: str, momentum: float) -> None:
+    recipe = recipe_of(tmp_path, optimizer=f'"{optimizer}"', momentum=momentum, checkpoint_every=4, updates=7)
+    train(recipe, tmp_path / "calm")
+    stop(recipe, tmp_path / "run", 5)
+    train(recipe, tmp_path / "run")
+    calm, run = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("calm", "run"))
+    assert calm == run
 
 
 def test_an_average_of_more_models_takes_those_that_were_kept(
@@ -70,6 +81,15 @@ def test_a_second_training_of_a_folder_writes_nothing(tmp_path: Path) -> None:
     with held(run), pytest.raises(InputError, match="Another training is writing to"):
         train(recipe_of(tmp_path, updates=99), run)
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+
+def test_a_disk_that_knows_no_locks_is_not_called_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("allyouneed.training.lock.take", refuse)
+    with pytest.raises(OSError, match="No locks available"):
+        train(recipe_of(tmp_path), tmp_path / "run")
 
 
 def test_a_run_out_of_patience_says_so_and_changes_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

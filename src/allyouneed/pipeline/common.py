@@ -16,6 +16,7 @@ from allyouneed.models.transformer import Transformer, TransformerConfig
 from allyouneed.text.vocabulary import Vocabulary
 
 POSITIONS = 256  # whose logits are held at a time
+MOST_NATS = 709.0  # whose exponential is a float
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Score:
 
     @property
     def perplexity(self) -> float:
-        """exp of the mean negative log-probability of a token; 1 where there is none."""
-        return math.exp(-self.total / max(len(self.logprobs), 1))
+        """exp of the mean negative log-probability of a token, as far as a float goes; 1 where there is none."""
+        return math.exp(min(-self.total / max(len(self.logprobs), 1), MOST_NATS))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""

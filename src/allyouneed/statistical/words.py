@@ -1,4 +1,4 @@
-"""Text to words for counting, and back, without loss."""
+"""Text to words for counting, and back: what is lost is how wide a space was."""
 
 import re
 from collections import Counter

@@ -17,13 +17,13 @@ def held(folder: Path) -> Generator[None]:
     with (folder / ".lock").open("a+") as file:
         try:
             take(file.fileno())
-        except OSError:
+        except (BlockingIOError, PermissionError):  # the second is what Windows says
             raise InputError(f"Another training is writing to {folder}: wait for it, or name another --out.") from None
         yield
 
 
 def take(descriptor: int) -> None:
-    """Locks an open file. Raises OSError where another process has done so."""
+    """Locks an open file. Raises BlockingIOError or PermissionError where another process has done so."""
     if os.name == "posix":
         import fcntl
 

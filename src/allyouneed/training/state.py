@@ -78,14 +78,18 @@ def load_checkpoint(
     try:
         with safe_open(path, "pt") as file:
             tensors: Mapping[str, Tensor] = {name: file.get_tensor(name) for name in list(file.keys())}
+        states: dict[str, dict[str, Tensor]] = {name: {} for name in parameters}
+        for place, value in tensors.items():
+            if place.startswith("optimizer."):
+                _, key, name = place.split(".", 2)
+                states[name][key] = value.clone()
+        names = {parameter: name for name, parameter in parameters.items()}
+        groups = optimizer.state_dict()["param_groups"]  # which number the parameters, group after group
+        ordered = [states[names[parameter]] for group in optimizer.param_groups for parameter in group["params"]]
+        optimizer.load_state_dict({"state": dict(enumerate(ordered)), "param_groups": groups})
         with torch.no_grad():
             for name, parameter in parameters.items():
                 parameter.copy_(tensors[f"model.{name}"])
-                optimizer.state[parameter] = {
-                    key.split(".")[1]: value.clone() if value.dim() == 0 else value.to(parameter.device, copy=True)
-                    for key, value in tensors.items()
-                    if key.startswith("optimizer.") and key.split(".", 2)[2] == name
-                }
             for name, weights in ({} if average is None else average.weights).items():
                 weights.copy_(tensors[f"average.{name}"])
         return Progress(**json.loads((there[-1] / "progress.json").read_text("utf-8")))

@@ -35,7 +35,9 @@ class PointData(Data):
     growth: Annotated[int, Field(ge=0)] = Field(
         default=0, description=f"epochs of {EPOCH} batches over which the largest sets grow from the smallest"
     )
-    dev_sizes: tuple[int, ...] = Field(default=(5, 10, 50), description="points of the sets to validate on")
+    dev_sizes: tuple[int, ...] = Field(
+        default=(5, 10, 50), min_length=1, description="points of the sets to validate on"
+    )
     dev_sets: Annotated[int, Field(gt=0)] = Field(default=500, description="sets of each of these sizes")
 
     def origins(self) -> list[str]:
