@@ -1,6 +1,5 @@
 """Denoising: an encoder reads a damaged text, and a decoder writes what is missing, or the whole as it was."""
 
-import math
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,7 +14,7 @@ from allyouneed.tasks.documents import Indices, Pieces, Texts, cut, prepare_text
 from allyouneed.tasks.encoded import Batch, seq2seq_batch
 from allyouneed.tasks.sources import TextData
 from allyouneed.tasks.stored import own
-from allyouneed.tasks.task import Loss, Report, Task, check_batch, token_loss
+from allyouneed.tasks.task import Loss, Report, Task, check_batch, loss_a_token, token_loss
 from allyouneed.text.batching import token_batches
 from allyouneed.text.tokenizer import Tokenizer
 
@@ -110,7 +109,7 @@ class Denoising(Task):
             batch = seq2seq_batch(*self.damaged(self.dev, plan, draw)).to(model.embedding.weight.device)
             total += float(self.loss(model, batch, measure)[1])
             count += len(batch.gold)
-        return {"loss": total / count, "perplexity": math.exp(min(total / count, 80))}
+        return loss_a_token(total, count)
 
     def lengths(self, size: Indices) -> Indices:
         """Tokens of both sides of pieces of `size` [N] as the model sees them: [N, 2]. Infilling's source may be

@@ -15,7 +15,7 @@ from allyouneed.parts.masks import CAUSAL, Mask, documents
 from allyouneed.parts.positions import positions_within
 from allyouneed.tasks.documents import Indices, Pieces, Texts, cut, prepare_texts
 from allyouneed.tasks.sources import TextData
-from allyouneed.tasks.task import Loss, Report, Task, check_batch, token_loss
+from allyouneed.tasks.task import Loss, Report, Task, check_batch, loss_a_token, token_loss
 from allyouneed.text.batching import packed_rows, token_batches
 from allyouneed.text.vocabulary import Vocabulary
 
@@ -124,11 +124,7 @@ class Language(Task):
             batch = packed(self.dev, rows).to(model.embedding.weight.device)
             total += float(self.loss(model, batch, measure)[1])
             count += len(batch.gold)
-        return {
-            "loss": total / count,
-            "perplexity": math.exp(min(total / count, 80)),
-            "bits_per_byte": total / math.log(2) / self.dev.texts.bytes,
-        }
+        return loss_a_token(total, count) | {"bits_per_byte": total / math.log(2) / self.dev.texts.bytes}
 
 
 def packed(pieces: Pieces, rows: Rows) -> PackedBatch:

@@ -1,6 +1,5 @@
 """Masked words: some tokens of a text are hidden, and an encoder guesses them (Devlin 2019, section 3.1)."""
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from allyouneed.errors import InputError
 from allyouneed.models.transformer import Transformer
 from allyouneed.tasks.documents import Indices, Pieces, Texts, cut, prepare_texts
 from allyouneed.tasks.sources import TextData
-from allyouneed.tasks.task import Loss, Report, Task, check_batch, token_loss
+from allyouneed.tasks.task import Loss, Report, Task, check_batch, loss_a_token, token_loss
 from allyouneed.text.batching import token_batches
 from allyouneed.text.tokenizer import UNK
 from allyouneed.text.vocabulary import Vocabulary
@@ -108,7 +107,7 @@ class Masked(Task):
             total += float(token_loss(model, states, batch.gold, measure)[1])
             right += int((linear(*model.features(states)).argmax(-1) == batch.gold).sum())
             count += len(batch.gold)
-        return {"loss": total / count, "perplexity": math.exp(min(total / count, 80)), "accuracy": right / count}
+        return loss_a_token(total, count) | {"accuracy": right / count}
 
     def hidden(self, pieces: Pieces, plan: Indices, draw: np.random.Generator) -> MaskedBatch:
         """Pieces as tensors, with tokens hidden that `draw` chooses."""

@@ -1,5 +1,6 @@
 """What the training loop knows of a kind of work, and nothing more: how it batches, measures and describes itself."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
@@ -91,6 +92,13 @@ class Task(ABC):
     @abstractmethod
     def size(self) -> str:
         """How many examples there are, in a phrase."""
+
+
+def loss_a_token(total: float, tokens: float) -> dict[str, float]:
+    """Loss (nats) and perplexity a token, the second as far as it says anything: of a model that learns nothing it may
+    be beyond what is a float.
+    """
+    return {"loss": total / tokens, "perplexity": math.exp(min(total / tokens, 80))}
 
 
 def check_batch(longest: int, batch_tokens: int) -> None:

@@ -1,6 +1,5 @@
 """Translation: pairs of sentences, cross-entropy on the target, BLEU on the text."""
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
@@ -17,7 +16,7 @@ from allyouneed.tasks.encoded import Batch, Encoded, TooLong, encode_pairs, load
 from allyouneed.tasks.hypotheses import hypotheses
 from allyouneed.tasks.sources import PairData, Pairs
 from allyouneed.tasks.stored import cache_of, own, subwords
-from allyouneed.tasks.task import Loss, Report, Task, check_batch, token_loss
+from allyouneed.tasks.task import Loss, Report, Task, check_batch, loss_a_token, token_loss
 from allyouneed.text.batching import token_batches
 from allyouneed.text.corpus import Pair, Skipped
 from allyouneed.text.tokenizer import Tokenizer
@@ -81,7 +80,7 @@ class Translation(Task):
             batch = self.dev.batch(indices).to(model.embedding.weight.device)
             total += float(self.loss(model, batch, measure)[1])
             count += len(batch.gold)
-        measures = {"loss": total / count, "perplexity": math.exp(min(total / count, 80))}
+        measures = loss_a_token(total, count)
         if sentences:
             chosen = range(min(sentences, len(self.dev)))
             hypotheses = translate(model, self.tokenizer, [self.dev.side(0, index) for index in chosen], beam=1)
