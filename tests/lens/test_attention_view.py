@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 
 from allyouneed.errors import InputError, UsageError
 from allyouneed.lens.attention import Attention, recording
+from allyouneed.lens.pictures import NAMED, image
 from allyouneed.models.transformer import Transformer
 from allyouneed.parts.attention import MultiHeadAttention
 from allyouneed.pipeline import Translator
@@ -121,6 +123,17 @@ def test_pictures(view: Attention, tmp_path: Path) -> None:
     assert ">&lt;/s&gt;<" in drawn
     view.save(tmp_path / "again.svg")
     assert (tmp_path / "again.svg").read_text("utf-8") == drawn
+
+
+def test_a_picture_of_a_long_text_grows_no_further() -> None:
+    sizes: list[tuple[str, ...]] = []
+    for count in (NAMED + 1, 3 * NAMED):
+        names = [f"token{number}" for number in range(count)]
+        drawn = image(np.eye(3, count, dtype=np.float32), ["a", "b", "c"], names, title="map", suffix=".svg").decode()
+        sizes.append(re.findall(r'width="([^"]+)" height="([^"]+)"', drawn)[0])
+        assert "token" not in drawn
+        assert ">b<" in drawn
+    assert sizes[0] == sizes[1]
 
 
 def test_numbers(view: Attention, tmp_path: Path) -> None:

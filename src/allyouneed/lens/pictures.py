@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Matrix = npt.NDArray[np.float32]
 
+NAMED = 100  # tokens a side, beyond which a picture grows no further and has no names
 DIGITS = 6  # of a weight in JSON: float32 has about seven
 CLIP = re.compile(rb'(?<=url\(#)p[0-9a-f]{10}(?=\))|(?<=<clipPath id=")p[0-9a-f]{10}(?=")')
 SHADES = " ·░▒▓█"  # from 0 to the largest weight, for a terminal
@@ -55,13 +56,15 @@ def image(weights: Matrix, rows: Sequence[str], columns: Sequence[str], *, title
     from matplotlib.figure import Figure
 
     with drawing():
-        figure = Figure(figsize=(2.4 + 0.36 * len(columns), 1.8 + 0.32 * len(rows)), dpi=160, layout="constrained")
+        across, down = (min(len(tokens), NAMED) for tokens in (columns, rows))
+        figure = Figure(figsize=(2.4 + 0.36 * across, 1.8 + 0.32 * down), dpi=160, layout="constrained")
         axes = figure.add_subplot()
         drawn = axes.imshow(weights, vmin=0, vmax=float(weights.max()), cmap="viridis", aspect="auto")
-        axes.set_xticks(
-            range(len(columns)), [plain(token) for token in columns], rotation=60, ha="left", rotation_mode="anchor"
-        )
-        axes.set_yticks(range(len(rows)), [plain(token) for token in rows])
+        if len(columns) <= NAMED:
+            names = [plain(token) for token in columns]
+            axes.set_xticks(range(len(names)), names, rotation=60, ha="left", rotation_mode="anchor")
+        if len(rows) <= NAMED:
+            axes.set_yticks(range(len(rows)), [plain(token) for token in rows])
         axes.xaxis.tick_top()
         axes.set_title(title, fontsize="medium")
         figure.colorbar(drawn, ax=axes, label="weight")

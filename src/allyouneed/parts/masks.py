@@ -91,7 +91,7 @@ class Mask:
     _known: dict[tuple[int, int, int, str], Blocks] = field(default_factory=dict, init=False, repr=False)
 
     def dense(self, queries: int, keys: int, device: torch.device | str = "cpu") -> Tensor:
-        """The rule as booleans: [T, S], or [B, 1, T, S] where it differs from sentence to sentence."""
+        """The rule as booleans: [T, S], or what broadcasts to [B, 1, T, S] where it was given for sentences."""
         if self.matrix is not None and self.matrix.shape[-1] == keys and self.matrix.shape[-2] in (1, queries):
             return self.matrix.expand(queries, keys) if self.matrix.dim() == 2 else self.matrix
         query = torch.arange(keys - queries, keys, device=device)[:, None]
