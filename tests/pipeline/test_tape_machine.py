@@ -10,7 +10,7 @@ import torch
 
 from allyouneed.checkpoints.native import save_model
 from allyouneed.errors import InputError, UsageError
-from allyouneed.lens.tape import tape_image, used_slots
+from allyouneed.lens.tape import WIDEST, tape_image, used_slots
 from allyouneed.models.turing import NeuralTuringMachine, TuringConfig
 from allyouneed.pipeline import Copied, Sorter, TapeMachine, load
 from allyouneed.pipeline.tape import draw_bits, read_bits
@@ -117,6 +117,15 @@ def test_slots_that_no_head_used_are_not_shown() -> None:
     assert used_slots(np.full((2, 30), 1 / 30, np.float32)).tolist() == list(range(30))
     picture = tape_image({"in": np.ones((2, 4), np.float32)}, {"w": weights}, title="a title", suffix=".svg")
     assert b"a title" in picture
+
+
+def test_a_picture_of_many_steps_grows_no_further() -> None:
+    widths: list[str] = []
+    for steps in (WIDEST + 1, 3 * WIDEST):
+        bits, weights = np.ones((2, steps), np.float32), np.full((steps, 3), 0.5, np.float32)
+        picture = tape_image({"in": bits}, {"w": weights}, title="map", suffix=".svg").decode()
+        widths += re.findall(r'width="([^"]+)"', picture)[:1]
+    assert widths[0] == widths[1]
 
 
 def test_what_cannot_be_copied_is_refused(machine: TapeMachine) -> None:

@@ -9,6 +9,7 @@ Rows = npt.NDArray[np.float32]
 
 SEEN = 0.05  # the weight from which a slot is shown
 MARGIN = 2  # slots beside those that are
+WIDEST = 500  # steps, beyond which a picture grows no further
 
 
 def tape_image(panels: dict[str, Rows], weights: dict[str, Rows], *, title: str, suffix: str) -> bytes:
@@ -20,7 +21,7 @@ def tape_image(panels: dict[str, Rows], weights: dict[str, Rows], *, title: str,
     slots = used_slots(np.concatenate(list(weights.values())))
     shown = panels | {name: weighting[:, slots].T for name, weighting in weights.items()}
     heights = [max(len(rows), 4) for rows in shown.values()]
-    steps = next(iter(panels.values())).shape[1]
+    steps = min(next(iter(panels.values())).shape[1], WIDEST)
     with drawing():
         figure = Figure(figsize=(3 + 0.16 * steps, 2 + 0.13 * sum(heights)), dpi=160, layout="constrained")
         places = figure.subplots(len(shown), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
