@@ -71,8 +71,15 @@ class Reader(tables.Mock):
 
 
 def written(
-    model: Reader, read: list[list[int]], *, ahead: bool, max_tokens: list[int], sampling: Sampling
+    model: Reader,
+    read: list[list[int]],
+    *,
+    ahead: bool,
+    max_tokens: list[int],
+    sampling: Sampling,
+    stop: tuple[int, int] = (0, -1),
 ) -> list[list[Draw]]:
+    """The texts; `stop` ends one of them at so many tokens."""
     logits, state = model.after(read)
     model.calls.clear()
     model.most.clear()
@@ -84,9 +91,13 @@ def written(
     )
     seeds = list(range(5, 5 + len(read)))
     texts: list[list[Draw]] = [[] for _ in read]
-    for draws in Sampler(pace, seeds=seeds, max_tokens=max_tokens, sampling=sampling, ends=[EOS], read=read):
+    sampler = Sampler(pace, seeds=seeds, max_tokens=max_tokens, sampling=sampling, ends=[EOS], read=read)
+    for draws in sampler:
+        assert draws  # nobody has a turn in vain
         for one in draws:
             texts[one.text].append(one)
+            if (one.text, len(texts[one.text])) == stop:
+                sampler.stop(one.text)
     return texts
 
 
@@ -167,6 +178,25 @@ def test_texts_go_on_whatever_goes_wrong_in_others() -> None:
     assert same_texts(model, [[50, 51], [60], [70, 71]], max_tokens=limits, sampling=GREEDY) == limits
     assert len(model.calls) < 60 + 300 / 6  # those of the second one, and of the rest of the first
     assert max(model.calls) > MOST + 3
+    texts = written(model, [[50, 51], [60], [70, 71]], ahead=True, max_tokens=limits, sampling=GREEDY, stop=(0, 30))
+    assert [len(text) for text in texts] == [30, 40, 60]
+
+
+def test_a_stopped_text_stays_in_the_batch_and_is_left_alone() -> None:
+    for stop_at in range(10, 20):
+        texts = [
+            written(
+                unending(2),
+                [[BOS, 3 + n % 5] for n in range(16)],
+                ahead=ahead,
+                max_tokens=[150] * 16,
+                sampling=GREEDY,
+                stop=(1, stop_at),
+            )
+            for ahead in (True, False)
+        ]
+        assert texts[0] == texts[1]
+        assert len(texts[0][1]) == stop_at
 
 
 def test_nothing_is_read_that_nobody_asks_for() -> None:
