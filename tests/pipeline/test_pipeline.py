@@ -1,5 +1,6 @@
 import math
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -197,6 +198,20 @@ def test_load_a_folder(saved_folder: Path) -> None:
     assert pipe.config.d_model == 32
     assert pipe.name == str(saved_folder)
     assert not pipe.model.training
+
+
+def test_a_folder_that_holds_no_model_says_what_it_is(saved_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(saved_folder, tmp_path / "runs" / "mine")
+    with pytest.raises(UsageError, match=rf'Did you mean "{tmp_path}/runs/mine"\?$'):
+        load(tmp_path / "runs" / "mein")
+    with pytest.raises(InputError, match=rf"lacks config\.json\. But in it are {tmp_path}/runs/mine\.$"):
+        load(tmp_path / "runs")
+    (tmp_path / "runs" / "mine" / "config.json").unlink()
+    with pytest.raises(InputError, match="mine holds a training that is not finished, and no model yet"):
+        load(tmp_path / "runs" / "mine")
+    (tmp_path / "runs" / "mine" / "recipe.toml").unlink()
+    with pytest.raises(InputError, match=r"mine is no model folder: it lacks config\.json\.$"):
+        load(tmp_path / "runs" / "mine")
 
 
 def test_load_a_shipped_model(saved_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

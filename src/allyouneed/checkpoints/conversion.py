@@ -7,7 +7,7 @@ from allyouneed.checkpoints.ctranslate2 import save_ctranslate2
 from allyouneed.checkpoints.gguf import load_gguf
 from allyouneed.checkpoints.huggingface import family_named, load_huggingface, save_huggingface
 from allyouneed.checkpoints.huggingface.files import PICKLED, how_to_convert, read_json
-from allyouneed.checkpoints.native import CONFIG, SavedModel, load_model, save_model
+from allyouneed.checkpoints.native import CONFIG, RECIPE, SavedModel, load_model, save_model
 from allyouneed.checkpoints.onnx import save_onnx
 from allyouneed.errors import InputError, UsageError
 
@@ -17,6 +17,8 @@ Written = Literal["allyouneed", "huggingface", "ctranslate2", "onnx"]
 
 def format_of(source: Path) -> Format:
     """The format of a folder or file. Raises InputError where it is none that is read here."""
+    if source.is_dir() and not (source / CONFIG).is_file():
+        raise InputError(without_model(source))
     if source.is_dir():
         return "allyouneed" if "format" in read_json(source / CONFIG) else "huggingface"
     if not source.exists():
@@ -26,6 +28,15 @@ def format_of(source: Path) -> Format:
     if source.suffix in PICKLED:
         raise InputError(how_to_convert(source.parent, [source.name]))
     raise InputError(f"{source} is neither a model folder, with {CONFIG} in it, nor a .gguf file.")
+
+
+def without_model(folder: Path) -> str:
+    """What a folder without a model is, in one sentence or two."""
+    if (folder / RECIPE).is_file():
+        return f"{folder} holds a training that is not finished, and no model yet: train goes on with it."
+    inside = sorted(str(path.parent) for path in folder.glob(f"*/{CONFIG}"))
+    hint = f" But in it are {', '.join(inside)}." if inside else ""
+    return f"{folder} is no model folder: it lacks {CONFIG}.{hint}"
 
 
 def read_model(source: Path) -> SavedModel:

@@ -16,6 +16,14 @@ def shipped(line: str | None = None) -> list[str]:
     return [f"zoo:{folder.name}" for folder in folders if line is None or read_config(folder / CONFIG)[1].line == line]
 
 
+def folders_beside(path: Path) -> list[str]:
+    """The folders where this one would be, by the names that it would be called by."""
+    try:
+        return [str(path.parent / other.name) for other in path.parent.iterdir() if other.is_dir()]
+    except OSError:
+        return []
+
+
 def place_of(name: str) -> Path:
     """Where the model of that name is. Raises UsageError where there is none."""
     if name.startswith("zoo:"):
@@ -27,6 +35,6 @@ def place_of(name: str) -> Path:
     if name.startswith(HUB):
         return fetched(name)
     if not Path(name).exists():
-        hint = nearest(f"zoo:{name}", shipped())
+        hint = nearest(name, folders_beside(Path(name))) or nearest(f"zoo:{name}", shipped())
         raise UsageError(f'"{name}" is neither a folder nor a shipped model ({", ".join(shipped()) or "none"}).{hint}')
     return Path(name)
