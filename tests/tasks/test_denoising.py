@@ -105,6 +105,18 @@ def test_sizes_are_known_before_the_draw(objective: str) -> None:
             assert max(batch.source.numel(), batch.target.numel()) <= work.padded_tokens(plan) <= 100
 
 
+@pytest.mark.parametrize("mean_span", [1.0, 3.0])
+@pytest.mark.parametrize("noise", [0.15, 0.5, 0.9, 0.999])
+def test_both_sides_have_room_however_much_is_taken_out(noise: float, mean_span: float) -> None:
+    work = task(noise=noise, mean_span=mean_span, sentinels=12)
+    batch = work.batch(np.arange(len(work.train)), np.random.default_rng(0))
+    assert max(batch.source.shape[1], batch.target.shape[1]) <= work.settings.max_tokens
+    for tokens in range(1, work.settings.max_tokens):
+        taken, gaps = work.gaps(tokens)
+        assert 1 <= gaps <= taken <= tokens
+        assert taken + gaps + 2 <= work.settings.max_tokens
+
+
 def test_spans_are_written_and_nothing_else() -> None:
     work = task()
     assert work.tokenizer.vocab_size == 320

@@ -109,7 +109,7 @@ def test_batched_is_single() -> None:
         task.loss(model, task.hidden(task.train, plan[i : i + 1], draw), negative_log_likelihood)[1]
         for i in range(len(plan))
     ]
-    assert float(together) == pytest.approx(float(torch.stack(alone).sum()), rel=1e-5)
+    torch.testing.assert_close(together, torch.stack(alone).sum())
 
 
 def test_validation_guesses_the_same_tokens_each_time() -> None:

@@ -121,11 +121,13 @@ class Denoising(Task):
         return np.stack((size - taken + gaps + 1, taken + gaps + 2), axis=1)
 
     def gaps(self, tokens: int) -> tuple[int, int]:
-        """How many of a text's tokens are taken out, and in how many gaps where each has a sentinel."""
-        settings = self.settings
-        taken = max(1, round(settings.noise * tokens))
+        """How many of a text's tokens are taken out, and in how many gaps where each has a sentinel: not more than can
+        be written with the last sentinel and a mark.
+        """
+        settings, room = self.settings, self.settings.max_tokens - 2
+        taken = min(max(1, round(settings.noise * tokens)), room - 1)
         gaps = max(1, round(taken / settings.mean_span))
-        return taken, min(gaps, tokens - taken + 1, settings.sentinels - 1)
+        return taken, min(gaps, tokens - taken + 1, settings.sentinels - 1, room - taken)
 
     def damaged(self, pieces: Pieces, plan: Indices, draw: np.random.Generator) -> Examples:
         """What is read and what is to be written."""
