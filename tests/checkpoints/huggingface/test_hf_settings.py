@@ -170,6 +170,12 @@ def test_a_model_that_no_family_holds_is_refused_with_all_reasons(tokenizer: Tok
         describing(replace(MODERN, rotary_scaling="ntk"), family_named("llama"))
 
 
+def test_the_nearest_family_has_the_same_stacks() -> None:
+    encoder = replace(MODERN, n_encoder_layers=MODERN.n_decoder_layers, n_decoder_layers=0)
+    with pytest.raises(Refused, match=r"the nearest: BERT cannot hold this model: .*positions is rotary, not learned"):
+        describing(encoder, None)
+
+
 def test_a_family_that_is_asked_for_says_why_not() -> None:
     with pytest.raises(Refused) as caught:
         describing(MODERN, family_named("GPT-2"))

@@ -121,7 +121,12 @@ def describing(config: TransformerConfig, family: Family | None) -> tuple[Family
             refusals.append(refusal)
     if not refusals:
         raise Refused("No family of the Hugging Face layout can hold this model", ["it is of a kind that none has"])
-    best = min(refusals, key=lambda refusal: len(refusal.reasons))
+    stacks = ("n_encoder_layers", "n_decoder_layers")  # a family with other ones is near to nothing
+
+    def distance(refusal: Refused) -> tuple[bool, int]:
+        return any(reason.startswith(stacks) for reason in refusal.reasons), len(refusal.reasons)
+
+    best = min(refusals, key=distance)
     raise Refused(f"No family of the Hugging Face layout can hold this model; the nearest: {best.what}", best.reasons)
 
 
