@@ -36,8 +36,9 @@ class PhraseTranslator:
         options: int = 6,
         report: Callable[[str], None] = lambda message: None,
     ) -> "PhraseTranslator":
-        """Learns from pairs of a text and its translation. `iterations` are those of each alignment model, `longest` is
-        the length of phrases in words, and `options` are the translations of each that are kept.
+        """Learns from pairs of a text and its translation. `iterations` are those of alignment model 2, after twice as
+        many of model 1; `longest` is the length of phrases in words, and `options` are the translations of each that
+        are kept.
 
         Raises InputError where no pair has words on both sides.
         """
@@ -86,8 +87,8 @@ class _Language:
         return self.model.score(phrase, before)
 
     def probability(self, phrase: Words) -> float:
-        """What a phrase that is still to be translated will cost at least: the decoder asks for the *source* phrase, so
-        that it is its best translation that is scored.
+        """About what a phrase that is still to be translated will cost: the decoder asks for the *source* phrase, so
+        that it is its best translation that is scored, as if a sentence began with it.
         """
         return self.model.score(self.table.translations_for(phrase)[0].trg_phrase)
 
