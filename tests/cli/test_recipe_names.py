@@ -31,15 +31,18 @@ def test_the_recipe_of_a_run_goes_on_with_it(tmp_path: Path) -> None:
     run = tmp_path / "runs" / "first"
     assert folder_for(Path("mine/first.toml")) == Path("runs/first")
     assert folder_for(run / "recipe.toml") == Path("runs/recipe")
-    (run / "checkpoints").mkdir(parents=True)
-    assert folder_for(run / "recipe.toml") == run
+    for sign in (".lock", "checkpoints"):
+        (run / sign).mkdir(parents=True)
+        assert folder_for(run / "recipe.toml") == run
+        (run / sign).rmdir()
+    assert folder_for(run / "recipe.toml") == Path("runs/recipe")
     assert folder_for(run / "other.toml") == Path("runs/other")
 
 
 def test_a_stopped_run_says_whether_it_will_go_on(tmp_path: Path) -> None:
-    (tmp_path / "metrics.jsonl").write_text("", "utf-8")
-    (tmp_path / "checkpoints").mkdir()
     anew = f" before the first checkpoint in {tmp_path} (training.checkpoint_every): the same command begins anew"
+    assert what_follows(tmp_path) == anew  # as when the text is made ready
+    (tmp_path / "checkpoints").mkdir()
     assert what_follows(tmp_path) == anew
     (tmp_path / "checkpoints" / "update-00000500").mkdir()
     assert what_follows(tmp_path) == f": the same command goes on from the last checkpoint in {tmp_path}"

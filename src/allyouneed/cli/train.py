@@ -40,15 +40,16 @@ def train(
 
 def folder_for(recipe: Path) -> Path:
     """Where a recipe's run goes that names no folder: one by the recipe's name, or the run that left the recipe."""
-    left = recipe.name == "recipe.toml" and (recipe.parent / "checkpoints").is_dir()
+    signs = (recipe.parent / name for name in (".lock", "checkpoints"))  # the first is there before the second
+    left = recipe.name == "recipe.toml" and any(sign.exists() for sign in signs)
     return recipe.parent if left else Path("runs") / recipe.stem
 
 
 def what_follows(folder: Path) -> str:
     """What the same command will do with the run that was stopped in a folder."""
-    if (folder / "metrics.jsonl").exists() and not any(folder.glob("checkpoints/update-*")):
-        return f" before the first checkpoint in {folder} (training.checkpoint_every): the same command begins anew"
-    return f": the same command goes on from the last checkpoint in {folder}"
+    if any(folder.glob("checkpoints/update-*")):
+        return f": the same command goes on from the last checkpoint in {folder}"
+    return f" before the first checkpoint in {folder} (training.checkpoint_every): the same command begins anew"
 
 
 def recipe_file(name: str) -> Path:
