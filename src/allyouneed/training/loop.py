@@ -136,7 +136,7 @@ class Trainer:
         if progress.epoch != self._epoch:
             self._plans = self.task.batches(self.settings.batch_tokens, self.seed, progress.epoch)
             self._epoch = progress.epoch
-        if progress.position and progress.batches != len(self._plans):
+        if progress.batches not in (0, len(self._plans)):
             raise InputError(
                 f"The training text is not what this run began with: an epoch had {progress.batches:,} batches and has "
                 f"{len(self._plans):,} now. Put it back, or take another --out folder."
@@ -145,7 +145,7 @@ class Trainer:
         plan = self._plans[progress.position]
         progress.position += 1
         if progress.position == len(self._plans):
-            progress.epoch, progress.position = progress.epoch + 1, 0
+            progress.epoch, progress.position, progress.batches = progress.epoch + 1, 0, 0
         return plan
 
     def _first_overflow(self) -> str:

@@ -28,7 +28,7 @@ class Progress:
     update: int = 0
     epoch: int = 0
     position: int = 0  # batches of the epoch already taken
-    batches: int = 0  # of the epoch in all
+    batches: int = 0  # of the epoch in all; 0 before the first one is taken
     seconds: float = 0.0
     tokens: int = 0
     best_loss: float = float("inf")
