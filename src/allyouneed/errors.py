@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from numbers import Integral
+from numbers import Integral, Real
 
 
 class InputError(Exception):
@@ -22,6 +22,13 @@ def check_whole(**numbers: object) -> None:
     for name, number in numbers.items():
         if number is not None and (isinstance(number, bool) or not isinstance(number, Integral)):
             raise UsageError(f"{name} = {number!r}: a whole number is needed.")
+
+
+def check_numbers(**numbers: object) -> None:
+    """Refuses what is no number: "0.5", None and True measure nothing."""
+    for name, number in numbers.items():
+        if isinstance(number, bool) or not isinstance(number, Real):
+            raise UsageError(f"{name} = {number!r}: a number is needed.")
 
 
 def nearest(word: str, allowed: Iterable[str]) -> str:

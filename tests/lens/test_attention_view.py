@@ -107,6 +107,8 @@ def test_rows_and_columns_have_their_tokens(view: Attention, pipe: Translator) -
         (("cross", 2, 0), "There is no cross layer 2: layers go from 0 to 1, or from -2 to -1"),
         (("cross", 0, 4), 'There is no cross head 4: heads go from 0 to 3, or "mean"'),
         (("cross", 0, -1), "There is no cross head -1"),
+        (("cross", 0, "men"), 'There is no cross head men: heads go from 0 to 3, or "mean"'),
+        (("cross", 0.5, 0), r"^layer = 0\.5: a whole number is needed\.$"),
     ],
 )
 def test_what_is_not_there(view: Attention, key: Any, message: str) -> None:

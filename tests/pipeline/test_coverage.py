@@ -108,6 +108,9 @@ def test_what_a_coverage_penalty_is_refused_for(pipe: Translator, tokenizer: Tok
             pipe.translate(TEXTS, coverage_penalty=penalty)
     with pytest.raises(UsageError, match="greedy search finds one text: widen beam"):
         pipe.translate(TEXTS, beam=1, coverage_penalty=0.1)
+    for name, value in (("coverage_penalty", None), ("length_penalty", "1")):
+        with pytest.raises(UsageError, match=rf"^{name} = {value!r}: a number is needed\.$"):
+            pipe.translate(TEXTS, **{name: value})  # pyright: ignore[reportArgumentType]  # as a notebook may say it
     without = recurrent(tokenizer, attention="none", bidirectional=False, summary="every-step")
     with pytest.raises(UsageError, match="This model has no attention"):
         without.translate([""], coverage_penalty=0.1)

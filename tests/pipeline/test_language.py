@@ -234,6 +234,8 @@ def test_a_prompt_that_is_too_long_and_the_longest_that_fits(pipe: LanguageModel
         ({"beam": 2, "seed": 1}, "draws nothing: it goes without seed"),
         ({"stop": [""]}, "A stop string is empty"),
         ({"max_tokens": 2.5}, r"^max_tokens = 2\.5: a whole number is needed\.$"),
+        ({"temperature": "1"}, r"^temperature = '1': a number is needed\.$"),
+        ({"top_p": None}, r"^top_p = None: a number is needed\.$"),
         ({"beam": 2.5}, r"^beam = 2\.5: a whole number is needed\.$"),
         ({"beam": True}, r"^beam = True: a whole number is needed\.$"),
         ({"top_k": 2.5}, r"^top_k = 2\.5: a whole number is needed\.$"),

@@ -214,6 +214,11 @@ def test_a_folder_that_holds_no_model_says_what_it_is(saved_folder: Path, tmp_pa
         load(tmp_path / "runs" / "mine")
 
 
+def test_an_unknown_precision_is_refused(saved_folder: Path) -> None:
+    with pytest.raises(UsageError, match=r'^precision = "int4": one of float32, int8 is needed\.$'):
+        load(saved_folder, precision="int4")  # pyright: ignore[reportArgumentType, reportCallIssue]  # mistaken
+
+
 def test_load_a_shipped_model(saved_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(places, "ZOO", saved_folder.parent)
     assert load("zoo:model").name == "zoo:model"

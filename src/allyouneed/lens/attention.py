@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from allyouneed.errors import InputError, UsageError, nearest
+from allyouneed.errors import InputError, UsageError, check_whole, nearest
 from allyouneed.lens import pictures
 from allyouneed.parts.additive import AdditiveAttention
 from allyouneed.parts.attention import NOWHERE, MultiHeadAttention, Place
@@ -156,6 +156,7 @@ class Attention:
     def lookup(self, side: str, layer: int) -> Lookup:
         """What went into the attention of one layer of a side."""
         layers = self.layers(side)
+        check_whole(layer=layer)
         if not -layers <= layer < layers:
             raise UsageError(
                 f"There is no {side} layer {layer}: layers go from 0 to {layers - 1}, or from -{layers} to -1."
@@ -170,7 +171,7 @@ class Attention:
         lookup = self.lookup(side, layer)
         if head == "mean":
             return lookup.weights().mean(0)
-        if not 0 <= head < self.heads(side):
+        if isinstance(head, str) or not 0 <= head < self.heads(side):
             raise UsageError(f'There is no {side} head {head}: heads go from 0 to {self.heads(side) - 1}, or "mean".')
         return lookup.weights(head)
 

@@ -4,7 +4,7 @@ Of the models of text an encoder-decoder is a `Translator`, a decoder a `Languag
 """
 
 from pathlib import Path
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, get_args, overload
 
 from allyouneed.checkpoints.conversion import read_model
 from allyouneed.checkpoints.native import CARD, read_text
@@ -61,6 +61,8 @@ def load(name: str | Path, kind: type[Loaded] = Loaded, *, precision: Precision 
     Raises UsageError for an unknown name, with the nearest one, and for another kind; InputError where there is no
     usable model.
     """
+    if precision not in get_args(Precision):
+        raise UsageError(f'precision = "{precision}": one of {", ".join(get_args(Precision))} is needed.')
     place = place_of(str(name))
     saved = read_model(place)
     own = KINDS[saved.config.line]

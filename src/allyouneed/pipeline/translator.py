@@ -13,7 +13,7 @@ from torch import Tensor
 from allyouneed.decoding.constraints import Constraints
 from allyouneed.decoding.scorers import forced_score
 from allyouneed.decoding.search import Hypothesis
-from allyouneed.errors import UsageError, check_whole
+from allyouneed.errors import UsageError, check_numbers, check_whole
 from allyouneed.lens.attention import Attention, Lookup, attentions, recording
 from allyouneed.pipeline.common import Score, TextError, one_text
 from allyouneed.pipeline.coverage import by_coverage, check_penalty, coverage
@@ -116,6 +116,7 @@ class Translator(Writer):
         where a model without attention is to align or to cover, or the beam does not suit what is asked.
         """
         one_text(texts)
+        check_numbers(length_penalty=length_penalty, coverage_penalty=coverage_penalty)
         check_penalty(coverage_penalty, beam)
         if align or coverage_penalty:
             attentions(self.model)

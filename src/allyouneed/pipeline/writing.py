@@ -12,7 +12,7 @@ from allyouneed.decoding.lookahead import Lookahead
 from allyouneed.decoding.sampling import Draw, InStep, Pace, Sampler, Sampling, Settings
 from allyouneed.decoding.search import Hypothesis, beam_search
 from allyouneed.decoding.stops import Cutter
-from allyouneed.errors import UsageError, check_whole, nearest
+from allyouneed.errors import UsageError, check_numbers, check_whole, nearest
 from allyouneed.models.interface import Steps
 from allyouneed.models.stepper import Stepper, steps_of
 from allyouneed.pipeline.common import Pipeline, one_text
@@ -241,6 +241,7 @@ def checked(
     for name in settings:
         if name not in known:
             raise UsageError(f'There is no setting "{name}", only {", ".join(known)}.{nearest(name, known)}')
+    check_numbers(**{name: value for name, value in settings.items() if name != "top_k"})
     if max_tokens < 1:
         raise UsageError(f"max_tokens = {max_tokens}: at least 1 is needed.")
     of_chance = [*settings, *(() if seed is None else ("seed",))]

@@ -108,8 +108,9 @@ def recipe_of(task: str) -> type[Recipe]:
     return create_model("Recipe", __base__=Recipe, data=(TASKS[task].data, ...))
 
 
-def read_recipe(path: Path, overrides: list[str] | None = None) -> Recipe:
+def read_recipe(path: str | Path, overrides: list[str] | None = None) -> Recipe:
     """Reads a recipe and applies `key.path=value` overrides. All errors come in one message."""
+    path = Path(path)
     try:
         raw = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:

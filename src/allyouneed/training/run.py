@@ -42,8 +42,9 @@ LINES = {
 MAY_CHANGE = {"updates", "cooldown", "patience", "average", "validate_every", "validate_bleu", "checkpoint_every"}
 
 
-def train(recipe: Recipe, out: Path) -> Path:
+def train(recipe: Recipe, out: str | Path) -> Path:
     """Trains what the recipe describes into the folder `out` and returns it. A finished run is left as it is."""
+    out = Path(out)
     keep_freed_memory()
     settings = recipe.training
     ranks = Ranks.join(settings.accumulate)
