@@ -178,25 +178,21 @@ def test_texts_go_on_whatever_goes_wrong_in_others() -> None:
     assert same_texts(model, [[50, 51], [60], [70, 71]], max_tokens=limits, sampling=GREEDY) == limits
     assert len(model.calls) < 60 + 300 / 6  # those of the second one, and of the rest of the first
     assert max(model.calls) > MOST + 3
-    texts = written(model, [[50, 51], [60], [70, 71]], ahead=True, max_tokens=limits, sampling=GREEDY, stop=(0, 30))
-    assert [len(text) for text in texts] == [30, 40, 60]
 
 
-def test_a_stopped_text_stays_in_the_batch_and_is_left_alone() -> None:
-    for stop_at in range(10, 20):
-        texts = [
-            written(
-                unending(2),
-                [[BOS, 3 + n % 5] for n in range(16)],
-                ahead=ahead,
-                max_tokens=[150] * 16,
-                sampling=GREEDY,
-                stop=(1, stop_at),
-            )
-            for ahead in (True, False)
-        ]
-        assert texts[0] == texts[1]
-        assert len(texts[0][1]) == stop_at
+@pytest.mark.parametrize("stop_at", range(20, 30))
+def test_a_text_that_is_stopped_among_its_guesses_stays_in_the_batch_and_is_left_alone(stop_at: int) -> None:
+    class Circle(Reader):
+        """The first goes in circles, the others never repeat themselves."""
+
+        def logits(self, sentence: int, text: list[int]) -> Tensor:
+            token = 10 + len(text) if sentence else 3 + len(text) % 4
+            return torch.nn.functional.one_hot(torch.tensor(token), 100).float()
+
+    model, read = Circle(100), [[50, 51] for _ in range(16)]
+    texts = written(model, read, ahead=True, max_tokens=[60] * 16, sampling=GREEDY, stop=(0, stop_at))
+    assert [len(text) for text in texts] == [stop_at] + [60] * 15
+    assert model.live[-1] == 15
 
 
 def test_nothing_is_read_that_nobody_asks_for() -> None:

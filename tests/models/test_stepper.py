@@ -188,14 +188,14 @@ def padding(batch: int, length: int) -> Tensor:
     return keep
 
 
-def begin(model: Transformer, *, padded: bool) -> tuple[Stepper, DecoderState, DecoderState]:
+def begin(model: Transformer, *, padded: bool, room: int = ROOM) -> tuple[Stepper, DecoderState, DecoderState]:
     """A stepper, and a state of three sentences for the model and one for the stepper."""
     stepper = Stepper(model)
     if not model.config.is_encoder_decoder:
-        return stepper, model.start(sentences=3), stepper.start(sentences=3)
+        return stepper, model.start(sentences=3), stepper.start(sentences=3, room=room)
     source = torch.randint(4, V, (3, 6), generator=torch.Generator().manual_seed(1))
     memory = model.encode(source, padding(3, 6) if padded else None)
-    return stepper, model.start(memory), stepper.start(memory)
+    return stepper, model.start(memory), stepper.start(memory, room=room)
 
 
 def close(found: Tensor, expected: Tensor) -> None:
@@ -334,7 +334,7 @@ def test_too_long_a_text_is_refused() -> None:
 @torch.no_grad()
 def test_each_text_goes_on_and_back_for_itself_as_if_stepped(shape: dict[str, Any]) -> None:
     model = tiny(**shape)
-    stepper, plain, fast = begin(model, padded=True)
+    stepper, plain, fast = begin(model, padded=True, room=4)
     keep = torch.tensor([[True, True, True], [True, False, False], [True, True, False]])
     tokens = torch.randint(4, V, (3, 30), generator=torch.Generator().manual_seed(4))
     _, plain = model.read(tokens[:, :3], plain, keep)
@@ -387,5 +387,6 @@ def test_what_is_padded_on_the_left_cannot_go_back() -> None:
     for keep, expected in (([[True] * 3, [False, True, True]], False), ([[True] * 3, [True, True, False]], True)):
         _, state = stepper.read(tokens, stepper.start(sentences=2), torch.tensor(keep))
         assert state.is_reversible == expected
+        assert not state.select(torch.tensor([0, 0, 1, 1])).is_reversible
     with pytest.raises(ValueError, match="by counts of their own are read with open_each"):
         stepper.read(tokens, stepper.read_each([[5], [6, 7]], state)[1])
