@@ -10,8 +10,9 @@ from torch import Tensor
 from torch.nn.functional import linear, relu
 
 from allyouneed.errors import UsageError
+from allyouneed.models.state import ROOM, DecoderState
 from allyouneed.models.stepper import Stepper
-from allyouneed.models.transformer import DecoderState, Transformer, TransformerConfig
+from allyouneed.models.transformer import Transformer, TransformerConfig
 from allyouneed.parts import packed
 from allyouneed.parts.packed import BEAM, FEW, LARGE, MANY, SHARES_ROWS, SMALL, SMALL_ROWS, pack
 
