@@ -21,6 +21,7 @@ from allyouneed.parts.masks import (
     random_blocks,
     sliding_window,
 )
+from allyouneed.parts.nearness import position_window
 
 LENGTH = 23
 
@@ -184,6 +185,23 @@ def test_refusals_say_what_is_allowed() -> None:
         documents(torch.zeros(4))
     with pytest.raises(ValueError, match=r"chosen_blocks\(\) takes booleans"):
         chosen_blocks(torch.ones(2, 2), 1)
+
+
+@pytest.mark.parametrize("name", ["padding", "documents", "global", "explicit", "positions"])
+def test_a_rule_for_one_sentence_goes_with_one_for_many(name: str) -> None:
+    row = torch.arange(LENGTH)[None]
+    rule = {
+        "padding": padding(row > 3),
+        "documents": documents(row // 7),
+        "global": global_tokens(row % 9 == 1),
+        "explicit": explicit(((row + row.T) % 3 > 0)[None, None]),
+        "positions": position_window(row // 2, 3),
+    }[name]
+    many = padding((torch.arange(3)[:, None] + row) % 5 > 0)
+    expected = rule.dense(LENGTH, LENGTH) & many.dense(LENGTH, LENGTH)
+    both = rule & many
+    assert torch.equal(both.dense(LENGTH, LENGTH), expected)
+    assert torch.equal(both.blocks(LENGTH, LENGTH, 1).some, expected[:, 0])
 
 
 def test_pythons_own_words_combine_no_rules() -> None:
