@@ -63,6 +63,11 @@ def test_cooldown_ends_near_zero() -> None:
     assert rates[2] == pytest.approx(1 / 11 / math.sqrt(100))
 
 
+def test_a_cooldown_is_no_longer_than_the_run() -> None:
+    rates = [inverse_square_root(u, peak=1.0, warmup=1, cooldown=600, updates=3) for u in (1, 2, 3, 4)]
+    assert rates == pytest.approx([3 / 4, 2 / 4 / math.sqrt(2), 1 / 4 / math.sqrt(3), 0])
+
+
 @pytest.mark.parametrize(("schedule", "middle"), [("linear", 0.55), ("cosine", 0.55), ("linear", 0.5)])
 def test_rates_that_fall_to_a_share_of_the_peak(schedule: Schedule, middle: float) -> None:
     final = 2 * middle - 1

@@ -8,8 +8,9 @@ Schedule = Literal["inverse-sqrt", "linear", "cosine"]
 
 def inverse_square_root(update: int, *, peak: float, warmup: int, cooldown: int = 0, updates: int = 0) -> float:
     """Rises linearly to `peak` over `warmup` updates, then falls as 1/√update (Vaswani 2017, equation 3, where the peak
-    is 1/√(D · warmup)); over the last `cooldown` of `updates` it falls on linearly to 0.
+    is 1/√(D · warmup)); over the last `cooldown` of `updates`, or all of them, it falls on linearly to 0.
     """
+    cooldown = min(cooldown, updates)
     rate = peak * min(update / warmup, math.sqrt(warmup / max(update, 1)))
     if cooldown and update > updates - cooldown:
         rate *= max(0, updates - update + 1) / (cooldown + 1)
