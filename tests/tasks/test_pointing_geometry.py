@@ -123,7 +123,7 @@ def test_tours_through_two_far_groups_are_one_ring() -> None:
     pytest.importorskip("scipy")
     draw = np.random.default_rng(3)
     points = np.concatenate((draw.random((7, 2)) / 10, 0.9 + draw.random((8, 2)) / 10))
-    ring = tours.shortest_tour(points.tolist())  # without cuts each group would have a ring of its own
+    ring = tours.shortest_tours(points[None])[0]  # without cuts each group would have a ring of its own
     assert sorted(ring) == list(range(15))
     crossings = sum((ring[i] < 7) != (ring[i - 1] < 7) for i in range(15))
     assert crossings == 2

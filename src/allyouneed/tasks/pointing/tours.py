@@ -42,11 +42,6 @@ def shortest_tours(sets: npt.NDArray[Any]) -> list[list[int]]:
     return [canonical(by_cuts(one)) for one in lengths]
 
 
-def shortest_tour(points: Points) -> list[int]:
-    """A shortest round trip through distinct points, canonical."""
-    return shortest_tours(np.asarray(points, np.float64)[None])[0]
-
-
 def all_subsets(lengths: Lengths) -> list[list[int]]:
     """Shortest round trips by the distances [B, N, N]: the best way from city 0 through each subset to each of its
     cities, from those through one city less (Held & Karp 1962).
