@@ -1,6 +1,7 @@
 """Runs that are taken up again with other settings or other text, or whose numbers overflow at the end."""
 
 import errno
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from toy import stop_before, toy_recipe
 
 from allyouneed.errors import InputError, UsageError
 from allyouneed.training import read_recipe, train
+from allyouneed.training.interrupts import held_back
 from allyouneed.training.lock import held
 from allyouneed.training.loop import Trainer
 from allyouneed.training.recipe import Recipe
@@ -99,6 +101,20 @@ def test_a_run_out_of_patience_says_so_and_changes_nothing(tmp_path: Path, capfd
     train(recipe, run)
     assert "already trained 4 of 60 updates; raise training.patience to go on" in capfd.readouterr().err
     assert {path: path.stat().st_mtime_ns for path in run.rglob("*.safetensors")} == before
+
+
+def test_an_interrupt_while_a_line_is_printed_is_remembered() -> None:
+    def printing(message: str) -> None:
+        raise RuntimeError("reentrant call inside <_io.BufferedWriter>")
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with held_back(printing) as stopped:
+            assert not stopped()
+            signal.raise_signal(signal.SIGINT)
+            assert stopped()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

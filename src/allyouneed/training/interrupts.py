@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 
@@ -20,7 +20,8 @@ def held_back(say: Callable[[str], None]) -> Generator[Callable[[], bool]]:
         if asked:
             raise KeyboardInterrupt
         asked = True
-        say("stopping with a checkpoint after this update; Ctrl-C again stops at once")
+        with suppress(RuntimeError):  # as when it came in the middle of a line that was being printed
+            say("stopping with a checkpoint after this update; Ctrl-C again stops at once")
 
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
