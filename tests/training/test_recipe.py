@@ -56,6 +56,7 @@ def test_overrides_are_toml_values(tmp_path: Path) -> None:
     ("override", "message"),
     [
         ("seed=-1", '"seed" = -1: input should be greater than or equal to 0'),
+        ("seed=18446744073709551616", '"seed" = 18446744073709551616: input should be less than 9223372036854775808'),
         ("training.betas=[0.9, 1.0]", r'"training\.betas\.1" = 1\.0: input should be less than 1'),
         ("training.peak_rate=inf", r'"training\.peak_rate" = inf: input should be a finite number'),
         (

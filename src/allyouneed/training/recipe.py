@@ -94,7 +94,7 @@ class Recipe(Section):
     """A whole recipe. `data` is of the class that its task names."""
 
     task: str = Field(default="translation", description="kind of work: " + ", ".join(TASKS))
-    seed: Annotated[int, Field(ge=0)] = Field(default=1, description="decides every random draw")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(default=1, description="decides every random draw")
     description: str = Field(default="", description="a sentence for the model card")
     data: Data
     tokenizer: TokenizerSettings = TokenizerSettings()
