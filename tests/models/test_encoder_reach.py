@@ -11,10 +11,12 @@ from torch import Tensor
 from allyouneed.lens.attention import recording
 from allyouneed.models import reach
 from allyouneed.models.presets import configure, count_parameters
+from allyouneed.models.reach import encoder_looks
 from allyouneed.models.transformer import Transformer, TransformerConfig
-from allyouneed.parts.attention import attend
+from allyouneed.parts.attention import NOWHERE, attend
 from allyouneed.parts.backends import SHORT, explain
 from allyouneed.parts.patterns import window_around
+from allyouneed.parts.positions import real_positions
 
 SMALL = TransformerConfig(
     vocab_size=60,
@@ -182,3 +184,11 @@ def test_global_positions_must_fit() -> None:
 def test_bad_fields_are_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replace(SMALL, **fields)
+
+
+def test_padding_is_no_global_token() -> None:
+    config = replace(SMALL, **KINDS["window, global tokens apart"])
+    keep = torch.arange(9) >= torch.tensor([[4], [0]])
+    look = encoder_looks(config, real_positions(keep), keep, NOWHERE, None)[0]
+    assert look.place.marks is not None
+    assert [row.nonzero().flatten().tolist() for row in look.place.marks] == [[4, 5], [0, 1]]

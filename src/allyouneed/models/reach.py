@@ -26,7 +26,7 @@ def encoder_looks(
         if marks is not None:
             raise ValueError("global positions are for a reach of windows or blocks: here every token sees all others")
         return [Look(None if keep is None else padding(keep), place)] * depth
-    marks = all_marks(config, positions, marks)
+    marks = all_marks(config, positions, keep, marks)
     drawn = config.reach == "blocks" and config.random_blocks and config.random_choice == "drawn"
     masks = [whole(config, length, seed, keep, marks) for seed in range(depth if drawn else 1)]
     place = replace(place, marks=marks if config.global_projections else None)
@@ -36,13 +36,16 @@ def encoder_looks(
     return found if drawn else found * depth
 
 
-def all_marks(config: TransformerConfig, positions: Tensor, marks: Tensor | None) -> Tensor | None:
-    """The tokens that see all, [1 or B, S], or None where there are none."""
+def all_marks(config: TransformerConfig, positions: Tensor, keep: Tensor | None, marks: Tensor | None) -> Tensor | None:
+    """The tokens that see all, [1 or B, S], or None where there are none. Padding on the left stands at position 0, and
+    would see all for nothing.
+    """
     if marks is not None and (marks.dim() != 2 or marks.shape[-1] != positions.shape[-1] or marks.dtype != torch.bool):
         wanted = f"booleans [B, {positions.shape[-1]}] are needed"
         raise ValueError(f"global positions are {marks.dtype} {list(marks.shape)}: {wanted}")
     if config.global_tokens:
         first = (positions < config.global_tokens).view(-1, positions.shape[-1])
+        first = first if keep is None else first & keep
         marks = first if marks is None else marks | first
     return marks if marks is not None and bool(marks.any()) else None
 
