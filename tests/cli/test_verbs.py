@@ -22,6 +22,7 @@ from allyouneed.text.tokenizer import Tokenizer
 Command = Callable[..., Any]
 
 SENTENCE = "The mouse ate the cheese."
+SIDES = ["cross", "decoder", "encoder"]
 
 
 def test_translate_prints_what_the_pipeline_gives(command: Command, saved_folder: Path) -> None:
@@ -262,6 +263,10 @@ def test_attend_prints_a_map(command: Command, saved_folder: Path) -> None:
     )
     assert json.loads(command(*arguments, "--json").out).keys() == {"encoder", "decoder", "cross"}
     assert command("attend", "--model", saved_folder, stdin=b"The cat.\nThe mat.\n").out.count("\n\n") == 2
+    data = f"The cat.\n\n{'the ' * 70}\nThe mat.\n".encode()
+    status, out, err = command("attend", "--model", saved_folder, "--json", stdin=data)
+    assert [sorted(json.loads(line)) for line in out.splitlines()] == [SIDES, [], ["error", "line"], SIDES]
+    assert (status, err.partition(" tokens")[0]) == (1, "Line 3 has 70")
 
 
 @pytest.mark.parametrize(
@@ -399,6 +404,7 @@ def test_train_says_how_to_go_on_when_it_is_stopped(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(recipe: Any, folder: Path) -> Path:
+        (folder / "checkpoints" / "update-00000500").mkdir(parents=True)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(training, "train", run)

@@ -1,18 +1,21 @@
 """`allyouneed attend`."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from allyouneed.cli.options import Json, Model
-from allyouneed.cli.streams import chunks, write, write_json
+from allyouneed.cli.streams import answer, chunks, write, write_json
 from allyouneed.errors import UsageError
 
 if TYPE_CHECKING:
     from allyouneed.lens.attention import Attention
     from allyouneed.lens.mask_pictures import MaskView
     from allyouneed.parts.masks import Mask
+    from allyouneed.pipeline import Pipeline
 
 Side = Annotated[
     Literal["encoder", "decoder", "cross"] | None,
@@ -72,18 +75,28 @@ def attend(
 
     chosen = "mean" if head == "mean" else number(head)
     pipe = load(model)
-    for lines in chunks(None if text is None else [text]):
-        for line in lines:
-            view = pipe.attend(line, target)
-            if mask is not None or mask_only:
-                show_mask(mask_of(view, side, layer, mask), out, as_json)
-            elif out is not None:
-                view.save(out, side=side, layer=layer, head=chosen)
-            elif as_json:
-                write_json(view.to_dict())
-            else:
-                write(*view.text(side, layer, chosen).split("\n"), "")
-    return None
+
+    def show(line: str, view: "Attention | None") -> None:
+        if view is None:
+            write_json({}) if as_json else write("")
+        elif mask is not None or mask_only:
+            show_mask(mask_of(view, side, layer, mask), out, as_json)
+        elif out is not None:
+            view.save(out, side=side, layer=layer, head=chosen)
+        elif as_json:
+            write_json(view.to_dict())
+        else:
+            write(*view.text(side, layer, chosen).split("\n"), "")
+
+    one_by_one = ([line] for lines in chunks(None if text is None else [text]) for line in lines)
+    return answer(one_by_one, partial(views, pipe, target), show, as_json=as_json)
+
+
+def views(
+    pipe: "Pipeline", target: str | None, lines: dict[int, str], tell: Callable[[int], None]
+) -> list["Attention"]:
+    """Where the model looks while it reads each of the lines."""
+    return [pipe.attend(line, target) for line in lines.values()]
 
 
 def of_length(rule: str, length: int) -> "MaskView":

@@ -24,7 +24,12 @@ def train(
     It learns the subwords, trains, validates, averages the best models and writes a model card. The same command on the
     same folder goes on where it stopped; so does the recipe.toml that a run left in its folder.
 
+    A recipe is a .toml. It needs a table [data] with train = [{ source = "train.en", target = "train.fr" }] and dev =
+    [{ source = "dev.tsv" }], or for text alone task = "language" and [{ text = "mine.txt" }]. All else has a default:
+    the recipe.toml of a run tells every setting.
+
     For example:
+      allyouneed train en-fr data.root=FOLDER
       allyouneed train recipe.toml training.updates=2000 --out runs/first
     """
     from allyouneed import training
