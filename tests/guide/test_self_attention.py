@@ -95,6 +95,14 @@ def test_nothing_is_claimed_of_what_a_mask_hides(models: Models) -> None:
     assert [claim["word"] for claim in claims] == ["ate"], "the articles stand before their nouns"
 
 
+@pytest.mark.parametrize(("name", "at"), [("zoo:en-fr", 3), ("zoo:lm-en", 4)])
+def test_the_figure_opens_on_the_verb_whatever_mark_a_model_begins_with(models: Models, name: str, at: int) -> None:
+    result = ask(models, model=name)
+    assert result["used"]["token"] == at
+    assert result["tokens"][at - 1]["text"] == "ate"
+    assert ask(models, model=name, token=3)["used"]["token"] == 3, "a place that is asked for is kept"
+
+
 def test_token_layer_and_head_are_brought_within_the_model(models: Models) -> None:
     result = ask(models, token=99, layer=63, head=63)
     assert result["used"] == {"token": 7, "layer": 1, "head": 3} == result["limits"]

@@ -21,6 +21,7 @@ LONGEST_TEXT = 8000  # characters
 LONGEST_SENTENCE = 4096  # tokens
 EXAMPLE = "The mouse ate the cheese ."
 NEAREST = 5
+FIRST_SHOWN = 3  # of the words: the verb of the example
 # What a word should look at: a verb at its subject and object, an article at its noun.
 CLAIMS = (
     ("ate", ("mouse", "cheese")),
@@ -34,11 +35,12 @@ CLAIMS = (
 
 class SelfAttentionInputs(Inputs):
     """An empty `sentence` is the example. `token` counts from 1, marks included, and so many words where `words` joins
-    the pieces of each; `head` -1 is the mean of all heads.
+    the pieces of each; 0 is the third that was written, with however many marks a model begins. `head` -1 is the mean
+    of all heads.
     """
 
     sentence: str = Field("", max_length=LONGEST_TEXT)
-    token: int = Field(3, ge=1, le=LONGEST_SENTENCE)
+    token: int = Field(0, ge=0, le=LONGEST_SENTENCE)
     layer: int = Field(2, ge=0, le=127)
     head: int = Field(2, ge=-1, le=127)
     words: bool = True
@@ -79,6 +81,11 @@ def names_of(tokenizer: Vocabulary, ids: list[int], words: list[list[int]]) -> l
         spelt = "".join(names[place]["text"] for place in places) if "\ufffd" in text else text
         found.append(names[places[0]] if len(places) == 1 else {"text": spelt, "kind": "piece"})
     return found
+
+
+def marks_before(names: list[dict[str, str]]) -> int:
+    """How many marks stand before the text."""
+    return next((at for at, name in enumerate(names) if name["kind"] == "piece"), 0)
 
 
 def claims(names: list[str], weights: Tensor, layer: int, head: int) -> list[dict[str, Any]]:
@@ -158,7 +165,7 @@ def compute(inputs: SelfAttentionInputs, models: Models) -> dict[str, Any]:
         sentence = tokenizer.decode(written)
         names = word_names if inputs.words else named(tokenizer, ids)
         places = Places.within(inputs.layer, inputs.head, lookups)
-        token = min(inputs.token, len(names))
+        token = min(inputs.token or marks_before(names) + FIRST_SHOWN, len(names))
         near = nearest(pipe, written, places.layer, words[token - 1][-1] if inputs.words else token - 1)
         turned = reordered(pipe, tuple(written))
     between = by_words(every, words)
