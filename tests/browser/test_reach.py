@@ -190,6 +190,16 @@ def test_without_motion_nothing_moves_by_itself(whole: Any) -> None:
     page.emulate_media(reduced_motion="null")
 
 
+A4 = 718  # pixels of a sheet held upright, between its margins
+# What stands beyond its figure's edge, or would have to be scrolled; a narrow share of a mixture shows no name anyway.
+CUT = """() => [...document.querySelectorAll('figure[data-widget], section > .table')].flatMap(host =>
+    [host, ...host.querySelectorAll('*')].filter(node =>
+        node.getClientRects().length && !node.closest('.unseen, svg, .share') &&
+        (node.getBoundingClientRect().right > host.getBoundingClientRect().right + 1 ||
+            (getComputedStyle(node).overflowX !== 'visible' && node.scrollWidth > node.clientWidth + 1))
+    ).map(node => `${host.dataset.widget}: ${node.className || node.localName}`))"""
+
+
 def test_paper_gets_values_tables_and_light(whole: Any) -> None:
     page = whole.page
     page.emulate_media(color_scheme="dark")
@@ -207,3 +217,6 @@ def test_paper_gets_values_tables_and_light(whole: Any) -> None:
         page.evaluate("matchMedia('print').matches && getComputedStyle(document.documentElement).colorScheme")
         == "light"
     )
+    page.set_viewport_size({"width": A4, "height": 1000})
+    page.wait_for_timeout(200)  # the figures are fitted to the new width
+    assert page.evaluate(CUT) == []

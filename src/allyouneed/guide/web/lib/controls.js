@@ -105,13 +105,15 @@ function onoff(kit, { field }) {
 function text(kit, { field, blank }, { longest }) {
   const input = el("input", { type: "text", id: freshId(field), maxlength: longest, autocomplete: "off", spellcheck: "false", data: { field } });
   const send = () => kit.set(field, input.value);
+  const typed = el("span", { class: "typed", "aria-hidden": "true" }); // on paper: a box would cut a long text
   input.addEventListener("input", event => event.isComposing || send());
   input.addEventListener("compositionend", send);
   return {
-    node: el("div", { class: "control text" }, el("label", { for: input.id }, fieldLabel(kit.t, kit.name, field)), input),
+    node: el("div", { class: "control text" }, el("label", { for: input.id }, fieldLabel(kit.t, kit.name, field)), input, typed),
     update(now) {
       input.placeholder = blank(kit.result() ?? {}) ?? "";
       if (!focused(input)) input.value = now || input.placeholder;
+      typed.textContent = input.value;
     },
   };
 }

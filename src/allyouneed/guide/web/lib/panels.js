@@ -5,11 +5,13 @@ import { formatHash } from "./hash.js";
 import { notebookCell } from "./notebook.js";
 import { savePng, saveSvg } from "./picture.js";
 
+const MOST_ON_PAPER = 20; // columns of a table
+
 /** -> { node, open(name), refresh() } for the figure. */
 export function panels(kit, figure) {
   const place = el("div", { class: "panel", id: freshId("panel"), hidden: true });
   const makers = {
-    table: () => figure.body.tables(kit.result()).map(table => tableNode(kit, table)),
+    table: () => figure.body.tables(kit.result()).flatMap(table => tableNode(kit, table)),
     picture: () => pictureNodes(kit, figure.picture),
     ...(figure.model.get("unlisted") ? {} : placed(kit, figure.model)),
     code: () => codeNodes(kit, figure.model),
@@ -58,9 +60,10 @@ function address(model) {
 
 function tableNode(kit, { caption, columns, rows }) {
   const cell = content => (content !== null && typeof content === "object" && !(content instanceof Node) ? kit.out(content.key, content.value, content.digits) : content);
-  return el(
+  const wide = columns.length > MOST_ON_PAPER;
+  const table = el(
     "div",
-    { class: "table", tabindex: 0, role: "region", "aria-label": caption },
+    { class: wide ? "table wide" : "table", tabindex: 0, role: "region", "aria-label": caption },
     el(
       "table",
       {},
@@ -69,6 +72,7 @@ function tableNode(kit, { caption, columns, rows }) {
       el("tbody", {}, rows.map(([head, ...rest]) => el("tr", {}, el("th", { scope: "row" }, head), rest.map(value => el("td", {}, cell(value)))))),
     ),
   );
+  return wide ? [table, el("p", { class: "on-paper" }, kit.t("frame.table-wide", { caption }))] : table;
 }
 
 function pictureNodes(kit, picture) {
