@@ -331,12 +331,20 @@ def test_too_long_a_text_is_refused() -> None:
         stepper.step(torch.tensor([5]), state)
 
 
+PADDING = {
+    "none": [[True] * 3] * 3,
+    "right": [[True, True, True], [True, False, False], [True, True, False]],
+    "both sides": [[True, True, True], [False, False, True], [False, True, False]],
+}
+
+
+@pytest.mark.parametrize("padded", PADDING.values(), ids=PADDING.keys())
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 @torch.no_grad()
-def test_each_text_goes_on_and_back_for_itself_as_if_stepped(shape: dict[str, Any]) -> None:
+def test_each_text_goes_on_and_back_for_itself_as_if_stepped(shape: dict[str, Any], padded: list[list[bool]]) -> None:
     model = tiny(**shape)
     stepper, plain, fast = begin(model, padded=True, room=4)
-    keep = torch.tensor([[True, True, True], [True, False, False], [True, True, False]])
+    keep = torch.tensor(padded)
     tokens = torch.randint(4, V, (3, 30), generator=torch.Generator().manual_seed(4))
     _, plain = model.read(tokens[:, :3], plain, keep)
     _, fast = stepper.read(tokens[:, :3], fast, keep)
@@ -350,44 +358,36 @@ def test_each_text_goes_on_and_back_for_itself_as_if_stepped(shape: dict[str, An
     ahead = fast
     written, rows = [3, 3, 3], [0, 1, 2]  # how far each text is, and whose rows there are
 
-    def read(counts: list[int], *, wrong: bool = False) -> None:
+    def read(*counts: int, step: bool = False, wrong: bool = False) -> None:
         nonlocal ahead
         texts = [tokens[row, written[row] : written[row] + count] for row, count in zip(rows, counts, strict=True)]
         parts = [((text + 1) % V if wrong else text).tolist() for text in texts]
-        found, ahead = stepper.read_each(parts, ahead)
+        found, ahead = stepper.step(torch.cat(texts), ahead) if step else stepper.read_each(parts, ahead)
         assert len(found) == sum(counts)
         for row, count in zip(rows, counts, strict=True):
-            for place in range(count):
-                logits, found = found[0], found[1:]
-                if not wrong:
-                    close(logits, expected[written[row] + place - 3][row])
-            written[row] += count
+            for place in range(0 if wrong else count):
+                close(found[place], expected[written[row] + place - 3][row])
+            found, written[row] = found[count:], written[row] + count
 
-    read([1, 1, 1])
-    read([2, 1, 4])
-    read([0, 3, 1])
-    read([5, 0, 3], wrong=True)  # guesses that do not come
+    read(1, 1, 1, step=True)
+    read(2, 1, 4)
+    read(0, 3, 1)
+    read(5, 0, 3, wrong=True)  # guesses that do not come
     ahead = ahead.back([5, 0, 3])
     written[0], written[2] = written[0] - 5, written[2] - 3
-    read([3, 1, 1])
-    found, ahead = stepper.step(torch.stack([tokens[row, written[row]] for row in rows]), ahead)
-    for row in rows:
-        close(found[row], expected[written[row] - 3][row])
-        written[row] += 1
-    rows = [1, 2]
-    ahead = ahead.select(torch.tensor(rows))
-    read([2, 2])
+    read(3, 1, 1)
+    read(1, 1, 1, step=True)
+    rows, ahead = [1, 2], ahead.select(torch.tensor([1, 2]))
+    read(2, 2)
     assert written == [10, 12, 13]
     assert ahead.bytes == sum(cache.bytes for cache in ahead.caches) > 0
 
 
 @torch.no_grad()
-def test_what_is_padded_on_the_left_cannot_go_back() -> None:
+def test_beams_cannot_go_back_nor_texts_be_read_that_did() -> None:
     stepper = Stepper(tiny(n_encoder_layers=0))
-    tokens = torch.tensor([[5, 6, 7], [5, 6, 7]])
-    for keep, expected in (([[True] * 3, [False, True, True]], False), ([[True] * 3, [True, True, False]], True)):
-        _, state = stepper.read(tokens, stepper.start(sentences=2), torch.tensor(keep))
-        assert state.is_reversible == expected
-        assert not state.select(torch.tensor([0, 0, 1, 1])).is_reversible
+    _, state = stepper.read(torch.tensor([[5, 6, 7], [5, 6, 7]]), stepper.start(sentences=2))
+    assert state.is_reversible
+    assert not state.select(torch.tensor([0, 0, 1, 1])).is_reversible
     with pytest.raises(ValueError, match="by counts of their own are read with open_each"):
-        stepper.read(tokens, stepper.read_each([[5], [6, 7]], state)[1])
+        stepper.read(torch.tensor([[5], [6]]), stepper.read_each([[5], [6, 7]], state)[1])

@@ -14,6 +14,9 @@ from allyouneed.decoding.scorers import worth_leaving
 
 SPANS = (3, 2)  # last tokens by which a text finds where it was before; the longer come first
 MOST = 7  # guesses of a text: with the token before them as many rows as read the weights where they lie
+FREE = 12  # rows that a pass costs before its first one: it reads all weights
+DEAR = 0.3  # of a pass with a token a text, which one with any guesses costs more, however few they are
+PACE = 0.1  # of a guess's coming true in what is expected of the next
 
 
 class Reversible(State, Protocol):
@@ -34,6 +37,10 @@ class Reader(Protocol[AnyReversible]):
         """Appends to each row its own tokens, N in all and none to some -> the logits [N, V] after each token, in
         order, and the new state.
         """
+        ...
+
+    def step(self, tokens: Tensor, state: AnyReversible) -> tuple[Tensor, AnyReversible]:
+        """Appends tokens [R] -> the next token's logits [R, V], and the new state."""
         ...
 
 
@@ -68,17 +75,19 @@ class Ahead:
 
     recall: Recall
     left: int  # tokens that may come yet, besides the one that is chosen next
-    right: int = 1  # guesses of the last ones that came true
+    chance: float = 0.2  # that a guess comes true, as far as the last ones did, whether they were checked or not
     guesses: Sequence[int] = ()  # that were read, and may come yet
     place: int = 0  # the row of what follows its last token among the logits that were found last
 
     def comes(self, token: int) -> bool:
         """Appends the token that was chosen -> was it guessed?"""
+        for guess in self.recall.guess(1):
+            self.chance += PACE * ((guess == token) - self.chance)
         self.recall.add(token)
         self.left -= 1
         if not self.guesses or self.guesses[0] != token:
             return False
-        self.right, self.place, self.guesses = self.right + 1, self.place + 1, self.guesses[1:]
+        self.place, self.guesses = self.place + 1, self.guesses[1:]
         return True
 
     def forget(self) -> int:
@@ -86,11 +95,17 @@ class Ahead:
         count, self.guesses = len(self.guesses), ()
         return count
 
-    def look(self, place: int) -> list[int]:
-        """What is to be read next: the last token, and what may follow. What follows it will be in this row."""
-        self.place, self.guesses = place, self.recall.guess(min(max(2 * self.right, 1), MOST, self.left))
-        self.right = 0 if self.guesses else self.right
-        return [self.recall.text[-1], *self.guesses]
+    def likely(self, worth: float) -> list[int]:
+        """What may follow, as far as that is likely enough to be `worth` its row."""
+        count, hope = 0, self.chance
+        while count < min(MOST, self.left) and hope >= worth:
+            count, hope = count + 1, hope * self.chance
+        return self.recall.guess(count)
+
+    def look(self, guesses: Sequence[int], place: int) -> list[int]:
+        """What is to be read next: the last token, and these. What follows the token will be in this row."""
+        self.place, self.guesses = place, guesses
+        return [self.recall.text[-1], *guesses]
 
 
 class Lookahead(Generic[AnyReversible]):
@@ -99,9 +114,9 @@ class Lookahead(Generic[AnyReversible]):
 
     Guesses change no text, whether its tokens are the likeliest or drawn: each token is chosen from the logits that
     follow the ones before it, and the first that is another than guessed ends what the guess is good for (Leviathan
-    2023, for guesses without chances). Twice as many are made as came true the last time, so that a text without
-    repetitions costs little. Each text has its turn until it meets something that was not guessed; when all have, one
-    pass reads on in all of them.
+    2023, for guesses without chances). One is checked where it is likely enough to be worth a row more: the more texts,
+    the surer it must be. Each text has its turn until it meets something that was not guessed; when all have, one pass
+    reads on in all of them.
     """
 
     def __init__(
@@ -135,8 +150,20 @@ class Lookahead(Generic[AnyReversible]):
         if worth_leaving(len(self.rows) - len(live), len(self.rows)):
             stay = [row for row, text in enumerate(self.rows) if text not in over]
             self.state, self.rows = self.state.select(torch.tensor(stay, device=self.state.device)), live
+        guesses = self._guesses(live)
         parts: list[list[int]] = []
         for text in self.rows:
-            parts.append([] if text in over else self.ahead[text].look(sum(map(len, parts))))
-        self.found, self.state = self.model.read_each(parts, self.state)
+            parts.append(self.ahead[text].look(guesses[text], sum(map(len, parts))) if text in guesses else [])
+        if all(len(part) == 1 for part in parts):
+            tokens = torch.tensor(parts, device=self.state.device)[:, 0]
+            self.found, self.state = self.model.step(tokens, self.state)
+        else:
+            self.found, self.state = self.model.read_each(parts, self.state)
         return live
+
+    def _guesses(self, live: list[int]) -> dict[int, Sequence[int]]:
+        """For each text what is worth being read ahead, or nothing at all where that would not pay."""
+        worth = len(live) / (len(live) + FREE)
+        guesses: dict[int, Sequence[int]] = {text: self.ahead[text].likely(worth) for text in live}
+        saved = sum(self.ahead[text].chance ** (n + 1) for text in live for n, _ in enumerate(guesses[text]))
+        return guesses if saved >= DEAR * len(live) else dict.fromkeys(live, ())

@@ -63,7 +63,7 @@ class DecoderState:
     @property
     def is_reversible(self) -> bool:
         """Can each row go on and back by a count of its own? What has left a window is gone."""
-        return all(not isinstance(cache, WindowCache) and cache.is_in_order for cache in self.caches)
+        return all(not isinstance(cache, WindowCache) and cache.beams == 1 for cache in self.caches)
 
     def opened(self, counts: Tensor) -> "DecoderState":
         """The state with so many [B] new slots in each row, which must be `is_reversible`."""

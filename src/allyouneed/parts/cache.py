@@ -68,14 +68,6 @@ class BeamCache:
         used = self.visible.shape[-1]
         return sum(pool[:, :, :used].numel() * pool.element_size() for pool in self.keys + self.values)
 
-    @property
-    def is_in_order(self) -> bool:
-        """Has each sentence one beam, with each token in the slot of its position, and padding after it?"""
-        slots = torch.arange(self.visible.shape[-1], device=self.visible.device)
-        return self.beams == 1 and torch.equal(
-            self.visible[:, 0], (slots < self.lengths[:, None]).expand(len(self.visible), -1)
-        )
-
     def open(self) -> Self:
         """The cache with one new slot a beam, visible to that beam alone; `write` then fills it, layer by layer."""
         new = self.lengths[:, None].expand(-1, self.beams)
@@ -297,12 +289,16 @@ class TextCache(BeamCache):
 
     @classmethod
     def of(cls, cache: BeamCache) -> "TextCache":
-        """The same texts; see `BeamCache.is_in_order`."""
-        used = cache.visible.shape[-1]
+        """The same texts, which have one beam a sentence: what is padding goes behind them, if it is not there."""
+        used, lengths = cache.visible.shape[-1], cache.lengths.expand(len(cache.visible))
+        texts = cls(cache.keys, cache.values, cache.visible, cache.positions, lengths).with_lengths(lengths)
+        in_order = texts.visible.shape == cache.visible.shape and bool((texts.visible == cache.visible).all())
+        order = None if in_order else (~cache.visible[:, 0]).long().argsort(dim=1, stable=True)
         for pool in cache.keys + cache.values:
+            if order is not None:
+                pool[:, :, :used] = chosen_slots(pool[:, :, :used], order)
             pool[:, :, used:] = 0  # nobody looks there, but it must be numbers
-        lengths = cache.lengths.expand(len(cache.visible))
-        return cls(cache.keys, cache.values, cache.visible, cache.positions, lengths).with_lengths(lengths)
+        return texts
 
     def with_lengths(self, lengths: Tensor) -> "TextCache":
         """The texts up to so many tokens [B]."""

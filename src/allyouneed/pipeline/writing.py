@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Unpack
 
 from torch import Tensor
 
-from allyouneed.decoding.lookahead import Lookahead
+from allyouneed.decoding.lookahead import FREE, Lookahead
 from allyouneed.decoding.sampling import Draw, InStep, Pace, Sampler, Sampling, Settings
 from allyouneed.decoding.search import Hypothesis, beam_search
 from allyouneed.decoding.stops import Cutter
@@ -155,7 +155,8 @@ class Writer(Pipeline):
         stepper, (logits, state) = self.stepper, self.begin(rows)
         before = [self.before(row) for row in rows]
         pace: Pace
-        if isinstance(stepper, Stepper) and state.is_reversible:
+        # More texts fill a pass by themselves.
+        if len(rows) <= FREE and isinstance(stepper, Stepper) and state.is_reversible:
             pace = Lookahead(logits, state, stepper, read=before, max_tokens=limits)
         else:
             pace = InStep(logits, state, stepper.step)
