@@ -192,7 +192,9 @@ def test_own_model_is_chosen_and_another_can_be(
     for name in live:
         assert reader.figure(name).locator(".chip b").first.inner_text() == "zoo:en-fr"
     picker.select_option(broken)
-    assert "lacks model.safetensors" in page.locator("#model-status").inner_text()
+    refusal = page.locator("#model-status").inner_text()
+    assert refusal.startswith(reader.text("error.model", reason=""))
+    assert "lacks model.safetensors" in refusal
     assert picker.input_value() == ""
     for name in live:  # a broken choice leaves every figure with its own model
         assert reader.figure(name).locator(".chip b").first.inner_text().startswith("zoo:")

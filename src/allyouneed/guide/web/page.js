@@ -134,7 +134,8 @@ function offer() {
 /** Why a model cannot be chosen, in a sentence, or nothing. */
 function obstacle({ name, line, problem }) {
   if (Object.values(data.fields).some(({ model }) => model?.lines.includes(line))) return "";
-  return problem ?? translator(data.strings[lang])("page.model-nowhere", { name });
+  const t = translator(data.strings[lang]);
+  return problem ? t("error.model", { reason: problem }) : t("page.model-nowhere", { name });
 }
 
 /** Gives the model to every figure that can use one. One that cannot be used is refused. */
