@@ -51,6 +51,7 @@ class Reader(tables.Mock):
         super().__init__(vocabulary, order=order)
         self.most: list[int] = []
         self.live: list[int] = []
+        self.steps = 0
 
     def after(self, read: Sequence[list[int]]) -> tuple[Tensor, Texts]:
         state = Texts(list(range(len(read))), [list(text) for text in read])
@@ -67,6 +68,7 @@ class Reader(tables.Mock):
         return torch.stack(found), replace(state, texts=whole)
 
     def step(self, tokens: Tensor, state: Texts) -> tuple[Tensor, Texts]:
+        self.steps += 1
         return self.read_each([[token] for token in tokens.tolist()], state)
 
 
@@ -217,9 +219,11 @@ def test_a_text_without_repetitions_is_written_step_by_step() -> None:
         def logits(self, sentence: int, text: list[int]) -> Tensor:
             return torch.nn.functional.one_hot(torch.tensor(len(text)), 100).float()
 
-    count, calls = same_text(Counting(100), [97, 98, 99], max_tokens=60, sampling=GREEDY)
+    model = Counting(100)
+    count, calls = same_text(model, [97, 98, 99], max_tokens=60, sampling=GREEDY)
     assert count == 60
     assert calls == [1] * 59
+    assert model.steps == 2 * 59  # without guesses and with
 
 
 def test_guesses_that_never_come_true_become_few() -> None:

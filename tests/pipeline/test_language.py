@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from allyouneed.decoding.lookahead import FREE
 from allyouneed.decoding.sampling import Draw
 from allyouneed.decoding.search import beam_search
 from allyouneed.errors import UsageError
@@ -96,6 +97,10 @@ def test_texts_are_written_by_guesses(pipe: LanguageModel, monkeypatch: pytest.M
     [alone] = pipe.generate(["dog"], **CALM)
     assert max(passes) > 2
     assert alone.tokens == together[0].tokens
+    passes.clear()
+    many = pipe.generate(["dog"] * (FREE + 1), **CALM)
+    assert not passes
+    assert many[0].tokens == alone.tokens
 
 
 def test_a_window_which_cannot_be_taken_back_makes_no_guesses(decoder: Transformer, tokenizer: Tokenizer) -> None:
